@@ -22,16 +22,16 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let tools = ToolService::new("sums");
     tools.register(LocalTool::typed("add", "Adds two numbers", |numbers: Add| async move {
         let sum = numbers.a.checked_add(numbers.b).ok_or("The sum is too large.")?;
-        Ok(McpResult::text(&sum.to_string()))
+        Ok(McpResult::from_text(&sum.to_string()))
     }))?;
     let shout = json!({ "name": "shout", "description": "Says it louder", "inputSchema": {
         "type": "object", "properties": { "text": { "type": "string", "minLength": 1 } }, "required": ["text"] } });
     tools.register(LocalTool::with_definition(shout, |arguments| async move {
-        Ok(McpResult::text(&arguments["text"].as_str().unwrap_or_default().to_uppercase()))
+        Ok(McpResult::from_text(&arguments["text"].as_str().unwrap_or_default().to_uppercase()))
     }))?;
     let (mut lines, mut out) = (BufReader::new(tokio::io::stdin()).lines(), tokio::io::stdout());
     while let Some(line) = lines.next_line().await? {
-        if let Some(answer) = tools.handle(&line).await {
+        if let Some(answer) = tools.handle_message(&line).await {
             out.write_all(format!("{answer}\n").as_bytes()).await?;
             out.flush().await?;
         }

@@ -11,7 +11,7 @@ use hyper_util::{
     rt::TokioExecutor,
 };
 use serde_json::json;
-use toolyard_agent::shortlist::{Query, ToolDocument, ToolIndex, pick};
+use toolyard_agent::shortlist::{ToolDocument, ToolIndex, ToolQuery, pick_tools};
 
 use crate::{
     app::TOKENS,
@@ -145,7 +145,7 @@ pub fn shortlist() {
                     VERBS[(n + 5) % VERBS.len()]
                 );
                 let began = Instant::now();
-                let chosen = pick(&index, &Query::new(&question), &[], CHOSEN);
+                let chosen = pick_tools(&index, &ToolQuery::new(&question), &[], CHOSEN);
                 assert!(!chosen.is_empty());
                 us_of(began.elapsed())
             })

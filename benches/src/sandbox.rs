@@ -14,7 +14,7 @@ use toolyard_net::{ClientSettings, Guard, HttpClient};
 use toolyard_sandbox::process::{
     PoolParts, RunOwner, RunRequest, SlotLimits, WORKER_ARGUMENT, WorkerCommand, WorkerPool,
 };
-use toolyard_sandbox::{Host, Job, Limits, Permissions, Sandbox};
+use toolyard_sandbox::{RunPermissions, Sandbox, SandboxHost, SandboxJob, SandboxLimits};
 
 use crate::process::median;
 
@@ -50,9 +50,9 @@ fn native(arguments: &str) -> String {
     json!({ "total": total, "dear": dear, "text": format!("{} items: {total:.2}", items.len()) }).to_string()
 }
 
-fn host() -> Host {
+fn host() -> SandboxHost {
     let guard = Guard::strict();
-    Host {
+    SandboxHost {
         client: HttpClient::new(guard.clone(), ClientSettings::default()),
         guard,
         clock: Arc::new(|| 0),
@@ -65,7 +65,7 @@ async fn workers() -> WorkerPool {
     let program = std::env::current_exe().expect("the path of this program");
     let parts = PoolParts {
         command: WorkerCommand { program, arguments: vec![WORKER_ARGUMENT.to_owned()] },
-        limits: Limits::default(),
+        limits: SandboxLimits::default(),
         slots: SlotLimits { runs: 8, per_user: 4, per_content: 6, waiting: 64 },
         host: host(),
         tasks: TaskTracker::new(),
@@ -73,12 +73,12 @@ async fn workers() -> WorkerPool {
     WorkerPool::start(parts).await.expect("workers")
 }
 
-fn job(source: &Arc<str>, arguments: &RawValue) -> Job {
-    Job {
+fn job(source: &Arc<str>, arguments: &RawValue) -> SandboxJob {
+    SandboxJob {
         source: Arc::clone(source),
         name: "bench.js".to_owned(),
         args: arguments.to_owned(),
-        permissions: Permissions::default(),
+        permissions: RunPermissions::default(),
     }
 }
 
@@ -133,7 +133,7 @@ pub async fn measure(rounds: usize) {
         other.push(milliseconds(began.elapsed()) / DIFFERENT as f64);
         drop(pool);
 
-        let sandbox = Sandbox::new(Limits::default(), host());
+        let sandbox = Sandbox::new(SandboxLimits::default(), host());
         cold.push(run(&sandbox, &source, &arguments).await.0);
         for _ in 0..REPEATS {
             warm.push(run(&sandbox, &source, &arguments).await.0);

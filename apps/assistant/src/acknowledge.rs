@@ -4,30 +4,30 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::words::{Language, Say};
+use crate::localization::{LocalizedMessage, SpokenLanguage};
 
 /// What was said so far to a user who waits.
 #[derive(Debug)]
-pub struct Acknowledge {
+pub struct DelayNotice {
     after: Duration,
     /// How soon a sentence is shown again, before the display drops it.
     again: Duration,
     due: Option<Instant>,
     app: Option<String>,
     /// How often something was said; only the first time is worth speaking.
-    said: usize,
+    said_count: usize,
     /// Whether the user has words to read or hear, and so nothing to wonder about.
     is_over: bool,
 }
 
-impl Acknowledge {
+impl DelayNotice {
     /// Something was asked now. A sentence that was said is said `again` as long as there are no words.
-    pub fn begin(after: Duration, again: Duration, now: Instant) -> Self {
-        Self { after, again, due: Some(now + after), app: None, said: 0, is_over: false }
+    pub fn new(after: Duration, again: Duration, now: Instant) -> Self {
+        Self { after, again, due: Some(now + after), app: None, said_count: 0, is_over: false }
     }
 
     /// An app is asked now.
-    pub fn asks(&mut self, app: &str, now: Instant) {
+    pub fn app_called(&mut self, app: &str, now: Instant) {
         if self.is_over || self.app.as_deref() == Some(app) {
             return;
         }
@@ -38,34 +38,34 @@ impl Acknowledge {
     }
 
     /// The user reads or hears something: there is nothing more to say.
-    pub fn has_words(&mut self) {
+    pub fn answer_started(&mut self) {
         (self.due, self.is_over) = (None, true);
     }
 
     /// The app has answered; the model thinks on.
-    pub fn answered(&mut self) {
+    pub fn app_answered(&mut self) {
         self.app = None;
     }
 
     /// Something else is being said: not now.
-    pub fn wait(&mut self, now: Instant) {
+    pub fn postpone(&mut self, now: Instant) {
         self.due = Some(now + self.again);
     }
 
     /// When something is to be said.
-    pub fn due(&self) -> Option<Instant> {
+    pub fn next_due(&self) -> Option<Instant> {
         self.due
     }
 
     /// What is to be said now, and whether it is the first time.
-    pub fn say(&mut self, language: Language, now: Instant) -> (String, bool) {
+    pub fn next_sentence(&mut self, language: SpokenLanguage, now: Instant) -> (String, bool) {
         self.due = Some(now + self.again);
-        self.said += 1;
+        self.said_count += 1;
         let sentence = match &self.app {
-            Some(app) => Say::Asking(app).text(language),
-            None => Say::OneMoment.text(language),
+            Some(app) => LocalizedMessage::Asking(app).to_text(language),
+            None => LocalizedMessage::OneMoment.to_text(language),
         };
-        (sentence, self.said == 1)
+        (sentence, self.said_count == 1)
     }
 }
 
@@ -79,31 +79,31 @@ mod tests {
     #[test]
     fn a_slow_model_then_a_slow_app() {
         let now = Instant::now();
-        let mut acknowledge = Acknowledge::begin(AFTER, AGAIN, now);
-        assert_eq!(acknowledge.due(), Some(now + AFTER));
-        let first = acknowledge.say(Language::English, now + AFTER);
+        let mut acknowledge = DelayNotice::new(AFTER, AGAIN, now);
+        assert_eq!(acknowledge.next_due(), Some(now + AFTER));
+        let first = acknowledge.next_sentence(SpokenLanguage::English, now + AFTER);
         assert_eq!(first, ("One moment ...".to_owned(), true));
-        assert_eq!(acknowledge.due(), Some(now + AFTER + AGAIN), "the display would drop it");
-        acknowledge.asks("Todo", now + AFTER * 3);
-        assert_eq!(acknowledge.due(), Some(now + AFTER * 4));
-        let second = acknowledge.say(Language::German, now + AFTER * 4);
+        assert_eq!(acknowledge.next_due(), Some(now + AFTER + AGAIN), "the display would drop it");
+        acknowledge.app_called("Todo", now + AFTER * 3);
+        assert_eq!(acknowledge.next_due(), Some(now + AFTER * 4));
+        let second = acknowledge.next_sentence(SpokenLanguage::German, now + AFTER * 4);
         assert_eq!(second, ("Einen Moment, ich frage Todo ...".to_owned(), false));
-        acknowledge.asks("Todo", now + AFTER * 9);
-        assert_eq!(acknowledge.due(), Some(now + AFTER * 4 + AGAIN), "the same app is not told twice");
-        acknowledge.answered();
-        assert_eq!(acknowledge.say(Language::English, now + AGAIN * 2).0, "One moment ...");
-        acknowledge.wait(now + AGAIN * 3);
-        assert_eq!(acknowledge.due(), Some(now + AGAIN * 4), "it may take longer after that, too");
+        acknowledge.app_called("Todo", now + AFTER * 9);
+        assert_eq!(acknowledge.next_due(), Some(now + AFTER * 4 + AGAIN), "the same app is not told twice");
+        acknowledge.app_answered();
+        assert_eq!(acknowledge.next_sentence(SpokenLanguage::English, now + AGAIN * 2).0, "One moment ...");
+        acknowledge.postpone(now + AGAIN * 3);
+        assert_eq!(acknowledge.next_due(), Some(now + AGAIN * 4), "it may take longer after that, too");
     }
 
     #[test]
     fn an_app_that_is_asked_at_once_does_not_delay_the_sentence() {
         let now = Instant::now();
-        let mut acknowledge = Acknowledge::begin(AFTER, AGAIN, now);
-        acknowledge.asks("Todo", now + AFTER / 2);
-        assert_eq!(acknowledge.due(), Some(now + AFTER));
-        acknowledge.has_words();
-        acknowledge.asks("Music", now + AFTER);
-        assert_eq!(acknowledge.due(), None);
+        let mut acknowledge = DelayNotice::new(AFTER, AGAIN, now);
+        acknowledge.app_called("Todo", now + AFTER / 2);
+        assert_eq!(acknowledge.next_due(), Some(now + AFTER));
+        acknowledge.answer_started();
+        acknowledge.app_called("Music", now + AFTER);
+        assert_eq!(acknowledge.next_due(), None);
     }
 }

@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
-use toolyard_app_sdk::Settings;
+use toolyard_app_sdk::UserSettings;
 
-use crate::words::{Language, primary};
+use crate::localization::{SpokenLanguage, primary_subtag};
 
 /// How long a conversation is kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Keep {
+pub enum HistoryRetention {
     /// Not at all: every question stands by itself.
     Off,
     /// As long as the assistant is open, in memory.
@@ -22,7 +22,7 @@ pub enum Keep {
 /// Whether answers are spoken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Speak {
+pub enum SpeechMode {
     /// Where the glasses have a speaker.
     #[default]
     Auto,
@@ -34,47 +34,47 @@ pub enum Speak {
 
 /// What one user chose.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Choices {
+pub struct UserChoices {
     /// How long a conversation is kept.
-    pub keep: Keep,
+    pub keep: HistoryRetention,
     /// Whether answers are spoken.
-    pub speak: Speak,
+    pub speak: SpeechMode,
     /// The language to listen for, such as `de-DE`; any where it is missing.
     pub language: Option<String>,
 }
 
-impl Choices {
+impl UserChoices {
     /// Reads the settings. What is missing or makes no sense is as the operator wants it.
-    pub fn read(settings: &Settings, usual: Keep) -> Self {
+    pub fn from_settings(settings: &UserSettings, usual: HistoryRetention) -> Self {
         let language: Option<String> = settings.get("language");
         Self {
             keep: settings.get("history").unwrap_or(usual),
-            speak: settings.get::<Switch>("speak").map_or(Speak::Auto, |switch| switch.0),
+            speak: settings.get::<SpeechSwitch>("speak").map_or(SpeechMode::Auto, |switch| switch.0),
             language: language.filter(|tag| is_tag(tag)),
         }
     }
 
     /// The stream to listen to: `transcription:…`.
-    pub fn stream(&self) -> &str {
+    pub fn transcription_stream(&self) -> &str {
         self.language.as_deref().unwrap_or("auto")
     }
 
     /// The language to answer in: the chosen one, else the one that was heard.
-    pub fn answers_in(&self, heard: Option<&str>) -> (Language, String) {
+    pub fn answer_language(&self, heard: Option<&str>) -> (SpokenLanguage, String) {
         let tag = self.language.as_deref().or(heard).unwrap_or("en");
-        (Language::of(tag), primary(tag))
+        (SpokenLanguage::from_tag(tag), primary_subtag(tag))
     }
 }
 
 /// A choice of three that older settings wrote as a toggle.
-struct Switch(Speak);
+struct SpeechSwitch(SpeechMode);
 
-impl<'de> Deserialize<'de> for Switch {
+impl<'de> Deserialize<'de> for SpeechSwitch {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
         match value {
-            Value::Bool(on) => Ok(Self(if on { Speak::On } else { Speak::Off })),
-            other => Speak::deserialize(other).map(Self).map_err(serde::de::Error::custom),
+            Value::Bool(on) => Ok(Self(if on { SpeechMode::On } else { SpeechMode::Off })),
+            other => SpeechMode::deserialize(other).map(Self).map_err(serde::de::Error::custom),
         }
     }
 }
@@ -90,7 +90,7 @@ fn is_tag(tag: &str) -> bool {
 }
 
 /// The settings as they are registered with the app; `usual` is what a user gets who has not chosen.
-pub fn definitions(usual: Keep) -> Value {
+pub fn setting_definitions(usual: HistoryRetention) -> Value {
     let options = |list: &[(&str, &str)]| -> Value {
         list.iter().map(|(value, label)| json!({ "value": value, "label": label })).collect()
     };
@@ -126,18 +126,25 @@ mod tests {
 
     #[test]
     fn nothing_chosen_is_the_usual() {
-        let choices = Choices::read(&Settings::default(), Keep::Off);
-        assert_eq!(choices, Choices { keep: Keep::Off, ..Choices::default() });
-        assert_eq!(choices.stream(), "auto");
-        assert_eq!(choices.answers_in(Some("fr-FR")), (Language::French, "fr".to_owned()));
-        let chosen = Choices { language: Some("de-DE".to_owned()), ..choices };
-        assert_eq!((chosen.stream(), chosen.answers_in(Some("en")).0), ("de-DE", Language::German));
+        let choices = UserChoices::from_settings(&UserSettings::default(), HistoryRetention::Off);
+        assert_eq!(choices, UserChoices { keep: HistoryRetention::Off, ..UserChoices::default() });
+        assert_eq!(choices.transcription_stream(), "auto");
+        assert_eq!(choices.answer_language(Some("fr-FR")), (SpokenLanguage::French, "fr".to_owned()));
+        let chosen = UserChoices { language: Some("de-DE".to_owned()), ..choices };
+        assert_eq!(
+            (chosen.transcription_stream(), chosen.answer_language(Some("en")).0),
+            ("de-DE", SpokenLanguage::German)
+        );
     }
 
     #[test]
     fn every_setting_has_a_default_among_its_options() {
-        for (usual, named) in [(Keep::Off, "off"), (Keep::Session, "session"), (Keep::Forever, "forever")] {
-            let definitions = definitions(usual);
+        for (usual, named) in [
+            (HistoryRetention::Off, "off"),
+            (HistoryRetention::Session, "session"),
+            (HistoryRetention::Forever, "forever"),
+        ] {
+            let definitions = setting_definitions(usual);
             // The platform fills in what a user has not chosen, so it has to be what the operator wants.
             assert_eq!(definitions[0]["defaultValue"], named);
             for setting in definitions.as_array().unwrap() {
@@ -149,10 +156,10 @@ mod tests {
 
     #[test]
     fn a_toggle_is_understood() {
-        let read = |value: Value| serde_json::from_value::<Switch>(value).map(|switch| switch.0).ok();
+        let read = |value: Value| serde_json::from_value::<SpeechSwitch>(value).map(|switch| switch.0).ok();
         assert_eq!(
             (read(json!(true)), read(json!("auto")), read(json!(3))),
-            (Some(Speak::On), Some(Speak::Auto), None)
+            (Some(SpeechMode::On), Some(SpeechMode::Auto), None)
         );
     }
 }

@@ -7,14 +7,14 @@ use std::{
 };
 
 use serde::Deserialize;
-use toolyard_agent::model::Calling;
+use toolyard_agent::model::CallingMode;
 
-use crate::{addressed::Patience, history::HistoryLimits, page::Reading};
+use crate::{history::HistoryLimits, listener::ListeningSettings, page::ReadingTime};
 
 /// Every setting.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Config {
+pub struct AssistantConfig {
     /// Where to listen.
     pub listen: SocketAddr,
     /// The server that the assistant belongs to.
@@ -26,7 +26,7 @@ pub struct Config {
     /// The model that answers, such as `openai/gpt-5-mini`. Where it is missing: the first that is found.
     pub model: Option<String>,
     /// Endpoints of models by name, as in the server's configuration.
-    pub models: BTreeMap<String, ModelConfig>,
+    pub models: BTreeMap<String, ModelEndpointConfig>,
     /// Whether the usual ports of this machine are asked for Ollama, llama-server, LM Studio and vLLM.
     pub local_servers: bool,
     /// Added to what the model is told.
@@ -34,16 +34,16 @@ pub struct Config {
     /// Wake words by language. A list here takes the place of the defaults of that language.
     pub wake: BTreeMap<String, Vec<String>>,
     /// How it listens.
-    pub listening: Patience,
+    pub listening: ListeningSettings,
     /// How it answers.
-    pub answer: Answering,
+    pub answer: AnswerSettings,
     /// What it remembers.
     pub history: HistoryLimits,
     /// Whether words that are exactly an activation phrase run their tool without asking a model.
     pub phrases_without_model: bool,
 }
 
-impl Default for Config {
+impl Default for AssistantConfig {
     fn default() -> Self {
         Self {
             listen: ([127, 0, 0, 1], 7011).into(),
@@ -55,8 +55,8 @@ impl Default for Config {
             local_servers: true,
             system: String::new(),
             wake: BTreeMap::new(),
-            listening: Patience::default(),
-            answer: Answering::default(),
+            listening: ListeningSettings::default(),
+            answer: AnswerSettings::default(),
             history: HistoryLimits::default(),
             phrases_without_model: false,
         }
@@ -66,7 +66,7 @@ impl Default for Config {
 /// A place where models are.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ModelConfig {
+pub struct ModelEndpointConfig {
     /// Up to and including the version: `http://127.0.0.1:8080/v1`.
     pub url: String,
     /// The environment variable that holds the key.
@@ -74,13 +74,13 @@ pub struct ModelConfig {
     pub key_env: Option<String>,
     /// How its models call tools; where it is missing, the place is asked.
     #[serde(default)]
-    pub calling: Option<Calling>,
+    pub calling: Option<CallingMode>,
 }
 
 /// How it answers.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Answering {
+pub struct AnswerSettings {
     /// After so long without a word the user is told that it takes longer.
     pub acknowledge_ms: u64,
     /// How long a yes is waited for, in seconds.
@@ -98,10 +98,10 @@ pub struct Answering {
     /// Tools that the model sees at once.
     pub tools: usize,
     /// How long a page stays.
-    pub reading: Reading,
+    pub reading: ReadingTime,
 }
 
-impl Default for Answering {
+impl Default for AnswerSettings {
     fn default() -> Self {
         Self {
             // Less than the 300 ms after which people wonder, because the way to the glasses takes some of them.
@@ -113,14 +113,14 @@ impl Default for Answering {
             tokens: 100_000,
             max_tokens: 800,
             tools: 24,
-            reading: Reading::default(),
+            reading: ReadingTime::default(),
         }
     }
 }
 
 /// Why a configuration cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
+pub enum AssistantConfigError {
     /// The file is not there.
     #[error("{} cannot be read: {error}", path.display())]
     File {
@@ -139,20 +139,20 @@ pub enum ConfigError {
     },
 }
 
-impl Config {
+impl AssistantConfig {
     /// Reads a file.
-    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+    pub fn from_file(path: &Path) -> Result<Self, AssistantConfigError> {
         let text = std::fs::read_to_string(path)
-            .map_err(|error| ConfigError::File { path: path.to_owned(), error })?;
+            .map_err(|error| AssistantConfigError::File { path: path.to_owned(), error })?;
         toml::from_str(&text)
-            .map_err(|error| ConfigError::Form { path: path.to_owned(), error: Box::new(error) })
+            .map_err(|error| AssistantConfigError::Form { path: path.to_owned(), error: Box::new(error) })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::choices::Keep;
+    use crate::choices::HistoryRetention;
 
     #[test]
     fn what_is_missing_is_the_default_and_what_is_unknown_is_told() {
@@ -171,12 +171,12 @@ mod tests {
             [answer.reading]
             most_ms = 5000
         "#;
-        let config: Config = toml::from_str(text).unwrap();
-        assert_eq!(config.models["local"].calling, Some(Calling::Prompted));
+        let config: AssistantConfig = toml::from_str(text).unwrap();
+        assert_eq!(config.models["local"].calling, Some(CallingMode::Prompted));
         assert_eq!((config.listening.follow_up_ms, config.listening.silence_ms), (0, 1_500));
-        assert_eq!((config.history.keep, config.history.tokens), (Keep::Forever, 4_000));
+        assert_eq!((config.history.keep, config.history.tokens), (HistoryRetention::Forever, 4_000));
         assert_eq!(config.answer.approval_s, 15);
-        let error = toml::from_str::<Config>("wakeword = \"x\"").unwrap_err().to_string();
+        let error = toml::from_str::<AssistantConfig>("wakeword = \"x\"").unwrap_err().to_string();
         assert!(error.contains("unknown field `wakeword`"), "{error}");
     }
 
@@ -184,8 +184,13 @@ mod tests {
     fn a_file_that_is_missing_or_wrong_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("assistant.toml");
-        assert!(Config::read(&path).unwrap_err().to_string().contains("assistant.toml cannot be read"));
+        assert!(
+            AssistantConfig::from_file(&path)
+                .unwrap_err()
+                .to_string()
+                .contains("assistant.toml cannot be read")
+        );
         std::fs::write(&path, "listen = 5").unwrap();
-        assert!(Config::read(&path).unwrap_err().to_string().contains("assistant.toml: "));
+        assert!(AssistantConfig::from_file(&path).unwrap_err().to_string().contains("assistant.toml: "));
     }
 }

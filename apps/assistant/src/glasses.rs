@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use toolyard_app_sdk::{Capabilities, Session};
 
-use crate::{choices::Speak, page::Screen};
+use crate::{choices::SpeechMode, page::ScreenSize};
 
 /// How long nothing is shown, before whatever is beneath comes back: the app in front keeps its picture.
 const BLINK: Duration = Duration::from_millis(1);
@@ -14,20 +14,20 @@ const BLINK: Duration = Duration::from_millis(1);
 #[async_trait]
 pub trait Glasses: Send + Sync {
     /// What they are now. Glasses can change while somebody is asked.
-    fn device(&self) -> Device;
+    fn device(&self) -> GlassesProfile;
     /// Shows a text for that time.
-    async fn show(&self, text: &str, lasting: Duration);
+    async fn show_text(&self, text: &str, lasting: Duration);
     /// Takes away what was shown.
-    async fn clear(&self);
+    async fn clear_display(&self);
     /// Speaks a text, and returns when it was spoken.
-    async fn speak(&self, text: &str);
+    async fn speak_text(&self, text: &str);
     /// Stops speaking.
-    async fn hush(&self);
+    async fn stop_speech(&self);
 }
 
 /// What is known of some glasses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Device {
+pub struct GlassesProfile {
     /// Their name, where the platform knows it.
     pub model: Option<String>,
     /// Whether something can be shown. Where nothing is known, it is tried.
@@ -35,20 +35,20 @@ pub struct Device {
     /// Whether something can be spoken.
     pub has_speaker: bool,
     /// How much text fits.
-    pub screen: Screen,
+    pub screen: ScreenSize,
     /// What else they have, in words for a model.
     pub parts: Vec<&'static str>,
 }
 
-impl Device {
+impl GlassesProfile {
     /// Reads what the platform says.
-    pub fn of(glasses: Option<&Capabilities>) -> Self {
+    pub fn from_capabilities(glasses: Option<&Capabilities>) -> Self {
         let Some(known) = glasses else {
             return Self {
                 model: None,
                 has_display: true,
                 has_speaker: false,
-                screen: Screen::of(None),
+                screen: ScreenSize::from_capabilities(None),
                 parts: Vec::new(),
             };
         };
@@ -65,46 +65,46 @@ impl Device {
             model: Some(known.model_name.clone()).filter(|name| !name.is_empty()),
             has_display: known.has_display,
             has_speaker: known.has_speaker,
-            screen: Screen::of(Some(known)),
+            screen: ScreenSize::from_capabilities(Some(known)),
             parts: parts.iter().filter(|(has, _)| *has).map(|(_, part)| *part).collect(),
         }
     }
 
     /// Whether answers are spoken.
-    pub fn speaks(&self, choice: Speak) -> bool {
+    pub fn should_speak(&self, choice: SpeechMode) -> bool {
         match choice {
-            Speak::Auto => self.has_speaker,
-            Speak::On => true,
-            Speak::Off => false,
+            SpeechMode::Auto => self.has_speaker,
+            SpeechMode::On => true,
+            SpeechMode::Off => false,
         }
     }
 }
 
 #[async_trait]
 impl Glasses for Session {
-    fn device(&self) -> Device {
-        Device::of(self.capabilities().as_deref())
+    fn device(&self) -> GlassesProfile {
+        GlassesProfile::from_capabilities(self.capabilities().as_deref())
     }
 
-    async fn show(&self, text: &str, lasting: Duration) {
-        if let Err(error) = self.show_text_wall(text).lasting(lasting).await {
+    async fn show_text(&self, text: &str, lasting: Duration) {
+        if let Err(error) = self.show_text_wall(text).for_duration(lasting).await {
             tracing::debug!(session = %self.id(), %error, "not shown");
         }
     }
 
-    async fn clear(&self) {
-        if let Err(error) = self.clear_view().lasting(BLINK).await {
+    async fn clear_display(&self) {
+        if let Err(error) = self.clear_view().for_duration(BLINK).await {
             tracing::debug!(session = %self.id(), %error, "not cleared");
         }
     }
 
-    async fn speak(&self, text: &str) {
+    async fn speak_text(&self, text: &str) {
         if let Err(error) = Self::speak(self, text).await {
             tracing::debug!(session = %self.id(), %error, "not spoken");
         }
     }
 
-    async fn hush(&self) {
+    async fn stop_speech(&self) {
         if let Err(error) = self.stop_speaking().await {
             tracing::debug!(session = %self.id(), %error, "not stopped");
         }
@@ -113,21 +113,24 @@ impl Glasses for Session {
 
 #[cfg(test)]
 mod tests {
-    use toolyard_protocol::device::profile;
+    use toolyard_protocol::device::find_profile;
 
     use super::*;
 
     #[test]
     fn speech_follows_the_glasses_unless_the_user_chose() {
-        let of = |model: &str| Device::of(Some(&profile(model).unwrap()));
+        let of = |model: &str| GlassesProfile::from_capabilities(Some(&find_profile(model).unwrap()));
         let (g1, live) = (of("Even Realities G1"), of("Mentra Live"));
-        assert_eq!((g1.has_display, g1.speaks(Speak::Auto), g1.speaks(Speak::On)), (true, false, true));
         assert_eq!(
-            (live.has_display, live.speaks(Speak::Auto), live.speaks(Speak::Off)),
+            (g1.has_display, g1.should_speak(SpeechMode::Auto), g1.should_speak(SpeechMode::On)),
+            (true, false, true)
+        );
+        assert_eq!(
+            (live.has_display, live.should_speak(SpeechMode::Auto), live.should_speak(SpeechMode::Off)),
             (false, true, false)
         );
-        let unknown = Device::of(None);
-        assert!(unknown.has_display && !unknown.speaks(Speak::Auto) && unknown.model.is_none());
+        let unknown = GlassesProfile::from_capabilities(None);
+        assert!(unknown.has_display && !unknown.should_speak(SpeechMode::Auto) && unknown.model.is_none());
         assert!(live.parts.contains(&"a camera") && !g1.parts.contains(&"a camera"));
     }
 }

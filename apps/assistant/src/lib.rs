@@ -17,21 +17,21 @@
 #![warn(missing_docs)]
 
 pub mod acknowledge;
-pub mod addressed;
-pub mod ask;
+pub mod approval;
 pub mod choices;
 pub mod config;
 pub mod glasses;
 pub mod history;
+pub mod listener;
+pub mod localization;
 pub mod models;
 pub mod page;
+pub mod presenter;
 pub mod prompt;
 pub mod remote;
 mod session;
-pub mod tell;
 mod turn;
 pub mod voice;
-pub mod words;
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -42,16 +42,16 @@ use toolyard_app_sdk::{
     AppServerBuilder, Category, InvalidName, InvalidTool, NoArguments, PackageName, Tool, ToolContext,
     ToolReply, create_tool,
 };
-use toolyard_core::ports::{Clock, Ids, SystemClock, SystemIds};
-use toolyard_protocol::secret::Secret;
+use toolyard_core::ports::{Clock, IdGenerator, SystemClock, SystemIds};
+use toolyard_protocol::secret::SecretText;
 
 use crate::{
-    addressed::wake::{BadWakeWords, WakeWords},
-    config::Config,
-    history::{History, store::StoreError},
-    models::{BadModels, Minds},
-    remote::cloud::{BadCloud, Cloud},
-    words::{Language, Say},
+    config::AssistantConfig,
+    history::{ConversationHistory, store::HistoryStoreError},
+    listener::wake::{WakeWordError, WakeWords},
+    localization::{LocalizedMessage, SpokenLanguage},
+    models::{AssistantModels, ModelSetupError},
+    remote::platform::{PlatformClient, PlatformSetupError},
 };
 
 /// Longest wait for summaries when the assistant stops.
@@ -65,35 +65,35 @@ pub enum SetupError {
     Package(#[from] InvalidName),
     /// The wake words.
     #[error(transparent)]
-    Wake(#[from] BadWakeWords),
+    Wake(#[from] WakeWordError),
     /// The models.
     #[error(transparent)]
-    Models(#[from] BadModels),
+    Models(#[from] ModelSetupError),
     /// The server.
     #[error(transparent)]
-    Cloud(#[from] BadCloud),
+    Platform(#[from] PlatformSetupError),
     /// The conversations.
     #[error(transparent)]
-    History(#[from] StoreError),
+    History(#[from] HistoryStoreError),
     /// Its own tool.
     #[error(transparent)]
     Tool(#[from] InvalidTool),
 }
 
 /// An environment that is asked by name.
-pub type Variables = dyn Fn(&str) -> Option<String> + Send + Sync;
+pub type EnvironmentLookup = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 /// Time, chance and the environment, passed in so that a test can move them.
-pub struct World {
+pub struct SystemPorts {
     /// The time of day.
     pub clock: Arc<dyn Clock>,
     /// Unguessable numbers.
-    pub ids: Arc<dyn Ids>,
+    pub ids: Arc<dyn IdGenerator>,
     /// The environment, for keys of models.
-    pub variables: Box<Variables>,
+    pub variables: Box<EnvironmentLookup>,
 }
 
-impl World {
+impl SystemPorts {
     /// This machine, with these variables.
     pub fn new(variables: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self { clock: Arc::new(SystemClock), ids: Arc::new(SystemIds), variables: Box::new(variables) }
@@ -101,19 +101,19 @@ impl World {
 }
 
 /// What all sessions share.
-pub(crate) struct Shared {
-    pub(crate) config: Config,
+pub(crate) struct AssistantState {
+    pub(crate) config: AssistantConfig,
     pub(crate) wake: Arc<WakeWords>,
-    pub(crate) cloud: Arc<Cloud>,
-    pub(crate) minds: Minds,
-    pub(crate) history: History,
+    pub(crate) platform: Arc<PlatformClient>,
+    pub(crate) models: AssistantModels,
+    pub(crate) history: ConversationHistory,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) tasks: TaskTracker,
 }
 
 /// The assistant. Cheap to clone; every clone is the same.
 #[derive(Clone)]
-pub struct Assistant(Arc<Shared>);
+pub struct Assistant(Arc<AssistantState>);
 
 impl fmt::Debug for Assistant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -123,14 +123,14 @@ impl fmt::Debug for Assistant {
 
 impl Assistant {
     /// An assistant with that configuration and the key from its registration.
-    pub fn new(config: Config, key: &Secret, world: World) -> Result<Self, SetupError> {
+    pub fn new(config: AssistantConfig, key: &SecretText, world: SystemPorts) -> Result<Self, SetupError> {
         let package: PackageName = config.package.parse()?;
-        let World { clock, ids, variables } = world;
-        let shared = Shared {
+        let SystemPorts { clock, ids, variables } = world;
+        let shared = AssistantState {
             wake: Arc::new(WakeWords::new(&config.wake)?),
-            cloud: Arc::new(Cloud::new(&config.server, package, key)?),
-            minds: Minds::new(&config, variables, ids)?,
-            history: History::open(&config.data, config.history.clone())?,
+            platform: Arc::new(PlatformClient::new(&config.server, package, key)?),
+            models: AssistantModels::new(&config, variables, ids)?,
+            history: ConversationHistory::open(&config.data, config.history.clone())?,
             clock,
             tasks: TaskTracker::new(),
             config,
@@ -142,11 +142,11 @@ impl Assistant {
     pub fn add_to(&self, builder: AppServerBuilder) -> Result<AppServerBuilder, SetupError> {
         let (opened, closed) = (self.0.clone(), self.0.clone());
         let builder = builder.register_tool(self.forget_tool()?);
-        let builder = builder.on_session(move |session| session::attend(opened.clone(), session));
+        let builder = builder.on_session(move |session| session::run_session(opened.clone(), session));
         Ok(builder.on_stop(move |session, _| {
             let shared = closed.clone();
             async move {
-                if let Err(error) = shared.history.session_over(session.user()).await {
+                if let Err(error) = shared.history.end_session(session.user()).await {
                     tracing::error!(user = %session.user(), %error, "a conversation could not be dropped");
                 }
             }
@@ -160,7 +160,9 @@ impl Assistant {
             let shared = shared.clone();
             async move {
                 shared.history.forget(cx.user()).await?;
-                Ok::<_, StoreError>(ToolReply::text(Say::Forgotten.text(Language::English)))
+                Ok::<_, HistoryStoreError>(ToolReply::text(
+                    LocalizedMessage::Forgotten.to_text(SpokenLanguage::English),
+                ))
             }
         };
         create_tool(
@@ -185,24 +187,24 @@ impl Assistant {
 }
 
 /// The picture of the app, as an address that holds all of it.
-fn icon() -> String {
+fn icon_data_url() -> String {
     let svg = include_str!("../icon.svg").trim_end();
     let escaped = svg.replace('"', "'").replace('#', "%23").replace('<', "%3C").replace('>', "%3E");
     format!("data:image/svg+xml,{escaped}")
 }
 
 /// The body of `POST /api/apps` that registers the assistant.
-pub fn registration(config: &Config, public_url: &str) -> Value {
+pub fn registration_body(config: &AssistantConfig, public_url: &str) -> Value {
     json!({
         "wants": ["assistant"],
         "packageName": config.package,
         "name": "Assistant",
         "description": "Answers when it is spoken to, and uses the tools of your other apps",
         "publicUrl": public_url,
-        "iconUrl": icon(),
+        "iconUrl": icon_data_url(),
         "kind": "session",
         "appType": "background",
         "permissions": [{ "type": "MICROPHONE", "description": "To hear what you ask" }],
-        "settings": choices::definitions(config.history.keep),
+        "settings": choices::setting_definitions(config.history.keep),
     })
 }

@@ -10,16 +10,16 @@ use std::{
 use clap::Parser;
 use toolyard_app_sdk::{AppServer, BuildError, LogLines, RegisterError};
 use toolyard_assistant::{
-    Assistant, SetupError, World,
-    config::{Config, ConfigError},
-    registration,
+    Assistant, SetupError, SystemPorts,
+    config::{AssistantConfig, AssistantConfigError},
+    registration_body,
 };
-use toolyard_protocol::secret::Secret;
+use toolyard_protocol::secret::SecretText;
 
 /// The voice assistant for smart glasses
 #[derive(Debug, Parser)]
 #[command(version)]
-struct Options {
+struct AssistantOptions {
     /// A TOML file with settings; the flags below come before it
     #[arg(long, env = "ASSISTANT_CONFIG")]
     config: Option<PathBuf>,
@@ -56,9 +56,9 @@ struct Options {
 }
 
 #[derive(Debug, thiserror::Error)]
-enum RunError {
+enum AssistantRunError {
     #[error(transparent)]
-    Config(#[from] ConfigError),
+    Config(#[from] AssistantConfigError),
     #[error(transparent)]
     Setup(#[from] SetupError),
     #[error(transparent)]
@@ -73,13 +73,13 @@ enum RunError {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let options = Options::parse();
+    let options = AssistantOptions::parse();
     tracing_subscriber::fmt()
         .with_env_filter(&options.log)
         .with_writer(LogLines::stderr)
         .with_ansi(false)
         .init();
-    match run(options).await {
+    match run_assistant(options).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!("{error}");
@@ -89,8 +89,9 @@ async fn main() -> ExitCode {
 }
 
 /// The file, with the flags over it.
-fn configured(options: &Options) -> Result<Config, ConfigError> {
-    let mut config = options.config.as_deref().map(Config::read).transpose()?.unwrap_or_default();
+fn load_config(options: &AssistantOptions) -> Result<AssistantConfig, AssistantConfigError> {
+    let mut config =
+        options.config.as_deref().map(AssistantConfig::from_file).transpose()?.unwrap_or_default();
     config.listen = options.listen.unwrap_or(config.listen);
     config.data = options.data.clone().unwrap_or(config.data);
     config.model = options.model.clone().or(config.model);
@@ -99,12 +100,12 @@ fn configured(options: &Options) -> Result<Config, ConfigError> {
     Ok(config)
 }
 
-async fn run(options: Options) -> Result<(), RunError> {
-    let config = configured(&options)?;
+async fn run_assistant(options: AssistantOptions) -> Result<(), AssistantRunError> {
+    let config = load_config(&options)?;
     let address = config.listen;
     if options.describe {
-        let body = registration(&config, &format!("http://{address}"));
-        return writeln!(io::stdout(), "{body:#}").map_err(RunError::Write);
+        let body = registration_body(&config, &format!("http://{address}"));
+        return writeln!(io::stdout(), "{body:#}").map_err(AssistantRunError::Write);
     }
     let key = options.api_key.unwrap_or_default();
     let mut builder = AppServer::builder(config.package.clone())
@@ -115,13 +116,13 @@ async fn run(options: Options) -> Result<(), RunError> {
         builder = builder.signing_secret(secret);
     }
     #[expect(clippy::disallowed_methods, reason = "the one place where the environment is read")]
-    let world = World::new(|name| std::env::var(name).ok());
-    let assistant = Assistant::new(config, &Secret::new(key), world)?;
+    let world = SystemPorts::new(|name| std::env::var(name).ok());
+    let assistant = Assistant::new(config, &SecretText::new(key), world)?;
     let app = assistant.add_to(builder)?.build()?;
     if options.register {
         app.register().await?;
     }
     let ended = app.run_until_signal().await;
     assistant.stop().await;
-    ended.map_err(|error| RunError::Listen { address, error })
+    ended.map_err(|error| AssistantRunError::Listen { address, error })
 }

@@ -5,15 +5,16 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::sync::OnceCell;
 use toolyard_agent::{
     model::{
-        Calling, Endpoint, Environment, Model, ModelError, ModelName, ModelSettings, ModelTrouble, Models,
+        CallingMode, KeyEnvironment, Model, ModelCatalog, ModelEndpoint, ModelError, ModelErrorKind,
+        ModelName, ModelSettings,
     },
     prompted::PromptedModel,
     small::{SmallModel, llama_server::LlamaServer},
 };
-use toolyard_core::ports::Ids;
-use toolyard_protocol::secret::Secret;
+use toolyard_core::ports::IdGenerator;
+use toolyard_protocol::secret::SecretText;
 
-use crate::config::Config;
+use crate::config::AssistantConfig;
 
 /// How long a server on this machine may take to say what it has.
 const LOOK: Duration = Duration::from_millis(500);
@@ -21,29 +22,29 @@ const LOOK: Duration = Duration::from_millis(500);
 /// Why there are no models.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {why}")]
-pub struct BadModels {
+pub struct ModelSetupError {
     place: String,
     why: String,
 }
 
 /// All models, and the one that answers.
-pub struct Minds {
-    models: Models,
+pub struct AssistantModels {
+    models: ModelCatalog,
     name: Option<ModelName>,
     small: HashMap<String, SmallModel>,
-    ids: Arc<dyn Ids>,
+    ids: Arc<dyn IdGenerator>,
     /// How models call tools is known after somebody looked.
     looked: OnceCell<()>,
 }
 
-impl Minds {
+impl AssistantModels {
     /// The models of a configuration. Nothing is asked yet.
     pub fn new(
-        config: &Config,
+        config: &AssistantConfig,
         variables: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
-        ids: Arc<dyn Ids>,
-    ) -> Result<Self, BadModels> {
-        let bad = |place: &str, why: &dyn std::fmt::Display| BadModels {
+        ids: Arc<dyn IdGenerator>,
+    ) -> Result<Self, ModelSetupError> {
+        let bad = |place: &str, why: &dyn std::fmt::Display| ModelSetupError {
             place: place.to_owned(),
             why: why.to_string(),
         };
@@ -62,51 +63,56 @@ impl Minds {
                 Some(name) => {
                     let key = variables(name)
                         .ok_or_else(|| bad(&here, &format!("the variable {name} is not set")))?;
-                    Some(Secret::new(key))
+                    Some(SecretText::new(key))
                 }
             };
-            settings.endpoints.push(Endpoint { name: place.clone(), url, key, calling: model.calling });
+            settings.endpoints.push(ModelEndpoint { name: place.clone(), url, key, calling: model.calling });
         }
         if !config.local_servers {
             settings.servers.clear();
         }
-        let small = small(&settings, &ids)?;
-        let models = Models::new(settings, Environment::new(variables), ids.clone());
+        let small = build_small_models(&settings, &ids)?;
+        let models = ModelCatalog::new(settings, KeyEnvironment::new(variables), ids.clone());
         let models = models.map_err(|error| bad("models", &error.text))?;
         Ok(Self { models, name, small, ids, looked: OnceCell::new() })
     }
 
     /// The model that answers.
-    pub async fn get(&self) -> Result<Arc<dyn Model>, ModelError> {
-        self.looked.get_or_init(|| async { drop(self.models.look(LOOK).await) }).await;
+    pub async fn select_model(&self) -> Result<Arc<dyn Model>, ModelError> {
+        self.looked.get_or_init(|| async { drop(self.models.discover(LOOK).await) }).await;
         let model = match &self.name {
             Some(name) => self.models.get(name)?,
             None => match self.models.default() {
                 Ok(model) => model,
                 // Somebody may have started one meanwhile.
-                Err(error) if error.kind == ModelTrouble::Unknown => {
-                    self.models.look(LOOK).await;
+                Err(error) if error.kind == ModelErrorKind::Unknown => {
+                    self.models.discover(LOOK).await;
                     self.models.default()?
                 }
                 Err(error) => return Err(error),
             },
         };
-        let id = &model.about().id;
+        let id = &model.info().id;
         let place = id.split_once('/').map_or(id.as_str(), |(place, _)| place);
-        Ok(match (model.about().calling, self.small.get(place)) {
-            (Calling::Native, _) => model,
-            (Calling::Small, Some(small)) => Arc::new(small.named(id)),
-            (Calling::Prompted | Calling::Small, _) => Arc::new(PromptedModel::new(model, self.ids.clone())),
+        Ok(match (model.info().calling, self.small.get(place)) {
+            (CallingMode::Native, _) => model,
+            (CallingMode::Small, Some(small)) => Arc::new(small.with_id(id)),
+            (CallingMode::Prompted | CallingMode::Small, _) => {
+                Arc::new(PromptedModel::new(model, self.ids.clone()))
+            }
         })
     }
 }
 
-fn small(settings: &ModelSettings, ids: &Arc<dyn Ids>) -> Result<HashMap<String, SmallModel>, BadModels> {
-    let places = settings.endpoints.iter().filter(|endpoint| endpoint.calling == Some(Calling::Small));
-    let made = places.map(|Endpoint { name, url, key, .. }| {
+fn build_small_models(
+    settings: &ModelSettings,
+    ids: &Arc<dyn IdGenerator>,
+) -> Result<HashMap<String, SmallModel>, ModelSetupError> {
+    let places = settings.endpoints.iter().filter(|endpoint| endpoint.calling == Some(CallingMode::Small));
+    let made = places.map(|ModelEndpoint { name, url, key, .. }| {
         let server = LlamaServer::new(name, url, key.clone(), settings.bounds.clone());
         let server =
-            server.map_err(|error| BadModels { place: format!("models.{name}"), why: error.text })?;
+            server.map_err(|error| ModelSetupError { place: format!("models.{name}"), why: error.text })?;
         Ok((name.clone(), SmallModel::new(Arc::new(server), name.clone(), ids.clone())))
     });
     made.collect()
@@ -117,25 +123,25 @@ mod tests {
     use toolyard_core::ports::SystemIds;
 
     use super::*;
-    use crate::config::ModelConfig;
+    use crate::config::ModelEndpointConfig;
 
-    fn minds(change: impl FnOnce(&mut Config)) -> Result<Minds, BadModels> {
-        let mut config = Config { local_servers: false, ..Config::default() };
+    fn minds(change: impl FnOnce(&mut AssistantConfig)) -> Result<AssistantModels, ModelSetupError> {
+        let mut config = AssistantConfig { local_servers: false, ..AssistantConfig::default() };
         change(&mut config);
-        Minds::new(&config, |_| None, Arc::new(SystemIds))
+        AssistantModels::new(&config, |_| None, Arc::new(SystemIds))
     }
 
     #[tokio::test]
     async fn what_is_wrong_is_named_with_its_place() {
-        let place = |model: ModelConfig| {
+        let place = |model: ModelEndpointConfig| {
             minds(|config| drop(config.models.insert("x".to_owned(), model))).err().unwrap().to_string()
         };
         let url = "http://127.0.0.1:1/v1".to_owned();
         assert!(
-            place(ModelConfig { url: "nonsense".to_owned(), ..ModelConfig::default() })
+            place(ModelEndpointConfig { url: "nonsense".to_owned(), ..ModelEndpointConfig::default() })
                 .starts_with("models.x.url: ")
         );
-        let key = ModelConfig { url, key_env: Some("NO_SUCH".to_owned()), calling: None };
+        let key = ModelEndpointConfig { url, key_env: Some("NO_SUCH".to_owned()), calling: None };
         assert_eq!(place(key), "models.x: the variable NO_SUCH is not set");
         let name = minds(|config| config.model = Some("gpt".to_owned())).err().unwrap().to_string();
         assert!(name.starts_with("model: a model is named place/model"), "{name}");
@@ -144,6 +150,6 @@ mod tests {
     #[tokio::test]
     async fn without_any_model_it_says_so_when_it_is_asked() {
         let minds = minds(|_| {}).unwrap();
-        assert_eq!(minds.get().await.unwrap_err().kind, ModelTrouble::Unknown);
+        assert_eq!(minds.select_model().await.unwrap_err().kind, ModelErrorKind::Unknown);
     }
 }

@@ -16,22 +16,22 @@ const LETTER: (u32, u32) = (16, 21);
 
 /// How much text fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Screen {
+pub struct ScreenSize {
     /// Lines of a page.
     pub lines: usize,
     /// Letters of a line; wide ones count twice.
     pub columns: usize,
 }
 
-impl Default for Screen {
+impl Default for ScreenSize {
     fn default() -> Self {
         Self { lines: LINES, columns: COLUMNS }
     }
 }
 
-impl Screen {
+impl ScreenSize {
     /// The screen of some glasses.
-    pub fn of(glasses: Option<&Capabilities>) -> Self {
+    pub fn from_capabilities(glasses: Option<&Capabilities>) -> Self {
         let Some(display) = glasses.and_then(|glasses| glasses.display.as_ref()) else {
             return Self::default();
         };
@@ -44,8 +44,8 @@ impl Screen {
     }
 
     /// The text in pages. Words stay whole where they fit into a line.
-    pub fn pages(&self, text: &str) -> Vec<String> {
-        let lines: Vec<String> = text.lines().flat_map(|line| self.wrap(line)).collect();
+    pub fn split_pages(&self, text: &str) -> Vec<String> {
+        let lines: Vec<String> = text.lines().flat_map(|line| self.wrap_text(line)).collect();
         let mut pages: Vec<String> = lines
             .chunks(self.lines.max(1))
             .map(|page| page.join("\n").trim_matches('\n').to_owned())
@@ -60,12 +60,12 @@ impl Screen {
         pages
     }
 
-    fn wrap(&self, text: &str) -> Vec<String> {
+    fn wrap_text(&self, text: &str) -> Vec<String> {
         let mut lines = Vec::new();
         let (mut line, mut width) = (String::new(), 0);
         for word in text.split_whitespace() {
-            for piece in self.pieces(word) {
-                let needs = columns(piece);
+            for piece in self.split_word(word) {
+                let needs = text_columns(piece);
                 if width > 0 && width + 1 + needs > self.columns {
                     lines.push(std::mem::take(&mut line));
                     width = 0;
@@ -83,10 +83,10 @@ impl Screen {
     }
 
     /// A word that is wider than a line, in pieces that are not. Scripts without spaces have such words only.
-    fn pieces<'a>(&self, word: &'a str) -> Vec<&'a str> {
+    fn split_word<'a>(&self, word: &'a str) -> Vec<&'a str> {
         let (mut pieces, mut start, mut width) = (Vec::new(), 0, 0);
         for (at, letter) in word.char_indices() {
-            let needs = columns_of(letter);
+            let needs = char_columns(letter);
             if width + needs > self.columns {
                 pieces.push(&word[start..at]);
                 (start, width) = (at, 0);
@@ -98,11 +98,11 @@ impl Screen {
     }
 }
 
-fn columns(text: &str) -> usize {
-    text.chars().map(columns_of).sum()
+fn text_columns(text: &str) -> usize {
+    text.chars().map(char_columns).sum()
 }
 
-fn columns_of(letter: char) -> usize {
+fn char_columns(letter: char) -> usize {
     let wide = matches!(letter, '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}'
         | '\u{f900}'..='\u{faff}' | '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}' | '\u{1f300}'..='\u{1faff}');
     if wide { 2 } else { 1 }
@@ -111,7 +111,7 @@ fn columns_of(letter: char) -> usize {
 /// How long a page stays.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Reading {
+pub struct ReadingTime {
     /// Even an empty one.
     pub least_ms: u64,
     /// For each letter.
@@ -120,15 +120,15 @@ pub struct Reading {
     pub most_ms: u64,
 }
 
-impl Default for Reading {
+impl Default for ReadingTime {
     fn default() -> Self {
         Self { least_ms: 2_500, letter_ms: 60, most_ms: 8_000 }
     }
 }
 
-impl Reading {
+impl ReadingTime {
     /// How long this page stays.
-    pub fn time(&self, page: &str) -> Duration {
+    pub fn display_time(&self, page: &str) -> Duration {
         let letters = u64::try_from(page.chars().count()).unwrap_or(u64::MAX);
         let wanted = self.least_ms.saturating_add(self.letter_ms.saturating_mul(letters));
         Duration::from_millis(wanted.min(self.most_ms))
@@ -137,29 +137,29 @@ impl Reading {
 
 #[cfg(test)]
 mod tests {
-    use toolyard_protocol::device::profile;
+    use toolyard_protocol::device::find_profile;
 
     use super::*;
 
-    fn of(model: &str) -> Screen {
-        Screen::of(Some(&profile(model).unwrap()))
+    fn of(model: &str) -> ScreenSize {
+        ScreenSize::from_capabilities(Some(&find_profile(model).unwrap()))
     }
 
     #[test]
     fn the_real_sizes_count() {
-        assert_eq!(of("Even Realities G1"), Screen { lines: 5, columns: 32 });
-        assert_eq!(of("Vuzix Z100"), Screen { lines: 7, columns: 30 });
-        assert_eq!(Screen::of(None), Screen::default());
+        assert_eq!(of("Even Realities G1"), ScreenSize { lines: 5, columns: 32 });
+        assert_eq!(of("Vuzix Z100"), ScreenSize { lines: 7, columns: 30 });
+        assert_eq!(ScreenSize::from_capabilities(None), ScreenSize::default());
     }
 
     #[test]
     fn the_same_text_has_fewer_pages_on_a_larger_display() {
         let text = "word ".repeat(60);
-        let (g1, z100) = (of("Even Realities G1").pages(&text), of("Vuzix Z100").pages(&text));
+        let (g1, z100) = (of("Even Realities G1").split_pages(&text), of("Vuzix Z100").split_pages(&text));
         assert_eq!((g1.len(), z100.len()), (2, 2));
         assert_eq!((g1[0].lines().count(), z100[0].lines().count()), (5, 7));
         for page in g1.iter().chain(&z100) {
-            assert!(page.lines().all(|line| columns(line) <= 32), "{page}");
+            assert!(page.lines().all(|line| text_columns(line) <= 32), "{page}");
         }
         let words = |pages: &[String]| pages.join(" ").split_whitespace().count();
         assert_eq!((words(&g1), words(&z100)), (60, 60), "nothing is lost");
@@ -167,25 +167,25 @@ mod tests {
 
     #[test]
     fn words_stay_whole_unless_they_do_not_fit() {
-        let screen = Screen { lines: 2, columns: 8 };
-        assert_eq!(screen.pages("one two three\n\nfour"), ["one two\nthree", "four"]);
-        assert_eq!(screen.pages("Donaudampfschiff"), ["Donaudam\npfschiff"]);
-        assert_eq!(screen.pages("明日の天気は晴れ"), ["明日の天\n気は晴れ"]);
-        assert!(screen.pages(" \n ").is_empty());
+        let screen = ScreenSize { lines: 2, columns: 8 };
+        assert_eq!(screen.split_pages("one two three\n\nfour"), ["one two\nthree", "four"]);
+        assert_eq!(screen.split_pages("Donaudampfschiff"), ["Donaudam\npfschiff"]);
+        assert_eq!(screen.split_pages("明日の天気は晴れ"), ["明日の天\n気は晴れ"]);
+        assert!(screen.split_pages(" \n ").is_empty());
     }
 
     #[test]
     fn an_endless_answer_ends() {
-        let pages = Screen { lines: 1, columns: 8 }.pages(&"word ".repeat(1_000));
+        let pages = ScreenSize { lines: 1, columns: 8 }.split_pages(&"word ".repeat(1_000));
         assert_eq!(pages.len(), MAX_PAGES);
         assert!(pages[MAX_PAGES - 1].ends_with(" ..."));
     }
 
     #[test]
     fn a_page_stays_as_long_as_it_takes_to_read_it() {
-        let reading = Reading::default();
-        assert_eq!(reading.time(""), Duration::from_millis(2_500));
-        assert_eq!(reading.time(&"x".repeat(50)), Duration::from_millis(5_500));
-        assert_eq!(reading.time(&"x".repeat(5_000)), Duration::from_millis(8_000));
+        let reading = ReadingTime::default();
+        assert_eq!(reading.display_time(""), Duration::from_millis(2_500));
+        assert_eq!(reading.display_time(&"x".repeat(50)), Duration::from_millis(5_500));
+        assert_eq!(reading.display_time(&"x".repeat(5_000)), Duration::from_millis(8_000));
     }
 }

@@ -7,19 +7,21 @@ use tokio::{
     time::{Duration, Instant, sleep_until, timeout},
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
-use toolyard_app_sdk::{ButtonPress, Connection, PressType, Session, SessionError, Settings, Transcription};
+use toolyard_app_sdk::{
+    ButtonPress, PressType, Session, SessionConnection, SessionError, Transcription, UserSettings,
+};
 
 use crate::{
-    Shared,
-    addressed::{
-        Heard, Listener, Verdict,
-        phrases::{Meaning, meaning},
-    },
-    ask::Approvals,
-    choices::Choices,
+    AssistantState,
+    approval::ApprovalPrompt,
+    choices::UserChoices,
     glasses::Glasses,
-    turn::{Asker, Begun},
-    words::Say,
+    listener::{
+        ListenerDecision, QuestionListener, SpeechPiece,
+        phrases::{PhraseMeaning, phrase_meaning},
+    },
+    localization::LocalizedMessage,
+    turn::{StartedTurn, UserTurn},
 };
 
 /// How long it stays on the glasses that the assistant listens.
@@ -28,7 +30,7 @@ const LISTENING: Duration = Duration::from_secs(8);
 const STOP_WAIT: Duration = Duration::from_secs(2);
 
 /// An answer under way.
-struct Answer {
+struct RunningAnswer {
     /// Until all is told and written down.
     all: Pin<Box<dyn Future<Output = ()> + Send>>,
     /// Fires when all is written down.
@@ -43,26 +45,26 @@ struct Answer {
 }
 
 /// One open assistant.
-struct Open {
-    shared: Arc<Shared>,
+struct AssistantSession {
+    shared: Arc<AssistantState>,
     session: Session,
-    listener: Listener,
-    approvals: Arc<Approvals>,
-    choices: Choices,
-    answer: Option<Answer>,
+    listener: QuestionListener,
+    approvals: Arc<ApprovalPrompt>,
+    choices: UserChoices,
+    answer: Option<RunningAnswer>,
     is_first: bool,
     /// The language of what was heard last.
     heard_in: Option<String>,
 }
 
 /// Attends to a user until the session is over.
-pub(crate) async fn attend(shared: Arc<Shared>, session: Session) -> Result<(), SessionError> {
-    let choices = Choices::read(&session.settings(), shared.config.history.keep);
-    let mut speech = session.on_transcription(choices.stream())?;
+pub(crate) async fn run_session(shared: Arc<AssistantState>, session: Session) -> Result<(), SessionError> {
+    let choices = UserChoices::from_settings(&session.settings(), shared.config.history.keep);
+    let mut speech = session.on_transcription(choices.transcription_stream())?;
     let mut presses = session.on_button_press()?;
     let mut settings = session.watch_settings();
-    let listener = Listener::new(shared.wake.clone(), shared.config.listening.clone());
-    let mut open = Open {
+    let listener = QuestionListener::new(shared.wake.clone(), shared.config.listening.clone());
+    let mut open = AssistantSession {
         shared,
         session: session.clone(),
         listener,
@@ -72,37 +74,37 @@ pub(crate) async fn attend(shared: Arc<Shared>, session: Session) -> Result<(), 
         is_first: true,
         heard_in: None,
     };
-    open.keep_as_chosen().await;
+    open.apply_retention().await;
     loop {
-        let due = open.listener.due();
+        let due = open.listener.next_tick();
         tokio::select! {
             // In this order: whoever changes a setting and then speaks means the new one.
             biased;
             Ok(()) = settings.changed() => {
                 let changed = settings.borrow_and_update().clone();
-                if open.choose(&changed).await {
-                    speech = session.on_transcription(open.choices.stream())?;
+                if open.apply_settings(&changed).await {
+                    speech = session.on_transcription(open.choices.transcription_stream())?;
                 }
             }
             heard = speech.next() => match heard {
-                Some(heard) => open.hear(&heard).await,
+                Some(heard) => open.handle_transcription(&heard).await,
                 None => return Ok(()),
             },
             press = presses.next() => match press {
-                Some(press) => open.press(&press).await,
+                Some(press) => open.handle_press(&press).await,
                 None => return Ok(()),
             },
-            () = at(due) => {
+            () = sleep_until_due(due) => {
                 let verdict = open.listener.tick(Instant::now());
-                open.follow(verdict).await;
+                open.handle_decision(verdict).await;
             }
-            is_over = progress(&mut open.answer) => open.progressed(is_over),
+            is_over = answer_progress(&mut open.answer) => open.note_progress(is_over),
         }
     }
 }
 
 /// What happens to an answer: all was told (false), or it is over (true).
-async fn progress(answer: &mut Option<Answer>) -> bool {
+async fn answer_progress(answer: &mut Option<RunningAnswer>) -> bool {
     let Some(answer) = answer else { return std::future::pending().await };
     let is_known = answer.is_told;
     let told = async {
@@ -117,70 +119,75 @@ async fn progress(answer: &mut Option<Answer>) -> bool {
     }
 }
 
-async fn at(due: Option<Instant>) {
+async fn sleep_until_due(due: Option<Instant>) {
     match due {
         Some(due) => sleep_until(due).await,
         None => std::future::pending().await,
     }
 }
 
-impl Open {
-    async fn hear(&mut self, heard: &Transcription) {
+impl AssistantSession {
+    async fn handle_transcription(&mut self, heard: &Transcription) {
         let language = heard.detected_language.as_ref().or(heard.transcribe_language.as_ref());
         self.heard_in = language.cloned();
         if self.approvals.is_waiting() {
-            let said = self.shared.wake.after(&heard.text).unwrap_or(&heard.text);
-            match meaning(said, true).filter(|_| heard.is_final) {
-                Some(Meaning::Yes) if self.listener.is_ours(heard.speaker_id.as_deref()) => {
+            let said = self.shared.wake.text_after(&heard.text).unwrap_or(&heard.text);
+            match phrase_meaning(said, true).filter(|_| heard.is_final) {
+                Some(PhraseMeaning::Yes) if self.listener.is_same_speaker(heard.speaker_id.as_deref()) => {
                     return self.approvals.answer(true);
                 }
                 // Whoever stands by may stop it, and not more.
-                Some(Meaning::Yes) => return,
+                Some(PhraseMeaning::Yes) => return,
                 Some(_) => return self.approvals.answer(false),
                 // Whoever asks something else has to say the wake word, as always while an answer is under way.
                 None => {}
             }
         }
-        let piece = Heard {
+        let piece = SpeechPiece {
             text: &heard.text,
             is_final: heard.is_final,
             utterance: heard.utterance_id.as_deref(),
             speaker: heard.speaker_id.as_deref(),
         };
-        let verdict = self.listener.hear(piece, Instant::now());
-        self.follow(verdict).await;
+        let verdict = self.listener.on_speech(piece, Instant::now());
+        self.handle_decision(verdict).await;
     }
 
-    async fn press(&mut self, press: &ButtonPress) {
+    async fn handle_press(&mut self, press: &ButtonPress) {
         if press.press_type == PressType::Short {
-            let verdict = self.listener.press(Instant::now());
-            self.follow(verdict).await;
+            let verdict = self.listener.on_press(Instant::now());
+            self.handle_decision(verdict).await;
         }
     }
 
-    async fn follow(&mut self, verdict: Verdict) {
+    async fn handle_decision(&mut self, verdict: ListenerDecision) {
         match verdict {
-            Verdict::Nothing => {}
-            Verdict::Listens => {
-                let (language, _) = self.choices.answers_in(self.heard_in.as_deref());
+            ListenerDecision::Nothing => {}
+            ListenerDecision::Listening => {
+                let (language, _) = self.choices.answer_language(self.heard_in.as_deref());
                 if self.session.device().has_display {
-                    Glasses::show(&self.session, &Say::Listening.text(language), LISTENING).await;
+                    Glasses::show_text(
+                        &self.session,
+                        &LocalizedMessage::Listening.to_text(language),
+                        LISTENING,
+                    )
+                    .await;
                 }
             }
-            Verdict::Asked(question) => self.begin(question).await,
-            Verdict::Cancelled => {
-                self.stop().await;
-                self.session.clear().await;
+            ListenerDecision::Question(question) => self.begin_answer(question).await,
+            ListenerDecision::Cancelled => {
+                self.stop_answer().await;
+                self.session.clear_display().await;
             }
-            Verdict::GaveUp if self.answer.is_none() => self.session.clear().await,
-            Verdict::GaveUp => {}
+            ListenerDecision::GaveUp if self.answer.is_none() => self.session.clear_display().await,
+            ListenerDecision::GaveUp => {}
         }
     }
 
     /// Begins an answer; the one before, if it is still under way, ends.
-    async fn begin(&mut self, question: String) {
-        self.stop().await;
-        let asker = Asker {
+    async fn begin_answer(&mut self, question: String) {
+        self.stop_answer().await;
+        let asker = UserTurn {
             shared: self.shared.clone(),
             user: self.session.user().clone(),
             glasses: Arc::new(self.session.clone()),
@@ -189,9 +196,10 @@ impl Open {
             time_zone: self.session.settings().system("userTimezone"),
             is_first: std::mem::take(&mut self.is_first),
         };
-        let Begun { work, telling, enough, told, speaks } = asker.begin(question, self.heard_in.as_deref());
+        let StartedTurn { work, telling, enough, told, speaks } =
+            asker.start(question, self.heard_in.as_deref());
         // Looked at after it has begun: where the session ends later, what it leaves behind is dropped later as well.
-        if self.session.connection() == Connection::Ended {
+        if self.session.connection() == SessionConnection::Ended {
             return;
         }
         let written = CancellationToken::new();
@@ -205,44 +213,45 @@ impl Open {
             telling.await;
             waits.cancelled().await;
         });
-        self.answer = Some(Answer { all, written, told, is_told: false, speaks, leave: enough.drop_guard() });
-        self.listener.busy();
+        self.answer =
+            Some(RunningAnswer { all, written, told, is_told: false, speaks, leave: enough.drop_guard() });
+        self.listener.answer_started();
     }
 
-    async fn stop(&mut self) {
+    async fn stop_answer(&mut self) {
         let Some(answer) = self.answer.take() else { return };
         drop((answer.leave, answer.all));
         if answer.speaks {
-            self.session.hush().await;
+            self.session.stop_speech().await;
         }
         let _ = timeout(STOP_WAIT, answer.written.cancelled()).await;
     }
 
-    fn progressed(&mut self, is_over: bool) {
+    fn note_progress(&mut self, is_over: bool) {
         if is_over {
             self.answer = None;
-            self.listener.answered(Instant::now());
+            self.listener.answer_ended(Instant::now());
         } else if let Some(answer) = &mut self.answer {
             answer.is_told = true;
             if !answer.speaks {
-                self.listener.readable();
+                self.listener.answer_readable();
             }
         }
     }
 
     /// Takes new settings; says whether another stream has to be heard.
-    async fn choose(&mut self, settings: &Settings) -> bool {
-        let chosen = Choices::read(settings, self.shared.config.history.keep);
+    async fn apply_settings(&mut self, settings: &UserSettings) -> bool {
+        let chosen = UserChoices::from_settings(settings, self.shared.config.history.keep);
         let before = std::mem::replace(&mut self.choices, chosen);
         if before.keep != self.choices.keep {
-            self.keep_as_chosen().await;
+            self.apply_retention().await;
         }
-        before.stream() != self.choices.stream()
+        before.transcription_stream() != self.choices.transcription_stream()
     }
 
-    async fn keep_as_chosen(&mut self) {
+    async fn apply_retention(&mut self) {
         let user = self.session.user();
-        if let Err(error) = self.shared.history.choose(user, self.choices.keep).await {
+        if let Err(error) = self.shared.history.apply_retention(user, self.choices.keep).await {
             tracing::error!(%user, %error, "what a user does not want kept could not be dropped");
         }
     }

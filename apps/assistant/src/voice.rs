@@ -8,16 +8,16 @@ pub const MAX_SENTENCE: usize = 400;
 
 /// Collects words into sentences.
 #[derive(Debug, Default)]
-pub struct Sentences(String);
+pub struct SentenceSplitter(String);
 
-impl Sentences {
+impl SentenceSplitter {
     /// More words; gives every sentence that is whole now.
     pub fn push(&mut self, words: &str) -> Vec<String> {
         self.0.push_str(words);
         let mut whole = Vec::new();
         while let Some(end) = sentence_end(&self.0) {
             let rest = self.0.split_off(end);
-            let sentence = plain(&std::mem::replace(&mut self.0, rest));
+            let sentence = strip_markdown(&std::mem::replace(&mut self.0, rest));
             if !sentence.is_empty() {
                 whole.push(sentence);
             }
@@ -27,7 +27,7 @@ impl Sentences {
 
     /// There are no more words: gives what is left.
     pub fn finish(&mut self) -> Option<String> {
-        let rest = plain(&std::mem::take(&mut self.0));
+        let rest = strip_markdown(&std::mem::take(&mut self.0));
         (!rest.is_empty()).then_some(rest)
     }
 }
@@ -59,8 +59,8 @@ fn sentence_end(text: &str) -> Option<usize> {
 }
 
 /// A text without marks: what a voice would read out, and what small displays cannot show.
-pub fn plain(text: &str) -> String {
-    let lines = text.lines().map(|line| inline(unmarked(line.trim())));
+pub fn strip_markdown(text: &str) -> String {
+    let lines = text.lines().map(|line| strip_inline_marks(strip_line_mark(line.trim())));
     // A fence, a rule or the line below the head of a table.
     let lines =
         lines.filter(|line| line.is_empty() || line.chars().any(char::is_alphanumeric) || !is_rule(line));
@@ -72,7 +72,7 @@ fn is_rule(line: &str) -> bool {
 }
 
 /// A line without the mark at its beginning: heading, quote, bullet.
-fn unmarked(line: &str) -> &str {
+fn strip_line_mark(line: &str) -> &str {
     let line = line.trim_start_matches(['#', '>']).trim_start();
     ["- [ ] ", "- [x] ", "- ", "* ", "+ ", "• "]
         .iter()
@@ -81,7 +81,7 @@ fn unmarked(line: &str) -> &str {
 }
 
 /// A line without the marks inside of it: emphasis, code, links, bars of tables.
-fn inline(line: &str) -> String {
+fn strip_inline_marks(line: &str) -> String {
     let mut text = String::with_capacity(line.len());
     let mut rest = line;
     while let Some(at) = rest.find(['*', '`', '[', '|', '_', '!']) {
@@ -90,7 +90,7 @@ fn inline(line: &str) -> String {
         let character = mark.chars().next().unwrap_or_default();
         rest = &mark[character.len_utf8()..];
         match character {
-            '[' => match link(rest) {
+            '[' => match parse_link(rest) {
                 Some((words, after)) => {
                     text.push_str(words);
                     rest = after;
@@ -103,7 +103,7 @@ fn inline(line: &str) -> String {
                 let inside = text.ends_with(char::is_alphanumeric) && rest.starts_with(char::is_alphanumeric);
                 text.push_str(if inside { "_" } else { "" });
             }
-            '!' if rest.starts_with('[') && link(&rest[1..]).is_some() => {}
+            '!' if rest.starts_with('[') && parse_link(&rest[1..]).is_some() => {}
             '!' => text.push('!'),
             // `2 * 3` stays.
             '*' if (text.is_empty() || text.ends_with(' ')) && (rest.is_empty() || rest.starts_with(' ')) => {
@@ -117,7 +117,7 @@ fn inline(line: &str) -> String {
 }
 
 /// The words of a link whose opening bracket was read, and what follows it.
-fn link(text: &str) -> Option<(&str, &str)> {
+fn parse_link(text: &str) -> Option<(&str, &str)> {
     let (words, rest) = text.split_once("](")?;
     let (_, after) = rest.split_once(')')?;
     (!words.contains('[')).then_some((words, after))
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     fn sentences(pieces: &[&str]) -> Vec<String> {
-        let mut sentences = Sentences::default();
+        let mut sentences = SentenceSplitter::default();
         let mut all: Vec<String> = pieces.iter().flat_map(|piece| sentences.push(piece)).collect();
         all.extend(sentences.finish());
         all
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn the_first_sentence_is_there_before_the_second_is_written() {
-        let mut sentences = Sentences::default();
+        let mut sentences = SentenceSplitter::default();
         assert!(sentences.push("It is half past").is_empty());
         assert!(sentences.push(" three.").is_empty(), "it could be three.5");
         assert_eq!(sentences.push(" And"), ["It is half past three."]);
@@ -175,7 +175,7 @@ mod tests {
             ("```\nlet x;\n```", "let x;"),
             ("array[0] stays!", "array[0] stays!"),
         ] {
-            assert_eq!(plain(text), said, "{text}");
+            assert_eq!(strip_markdown(text), said, "{text}");
         }
     }
 }

@@ -15,11 +15,11 @@ use std::sync::Arc;
 
 use toolyard_app_sdk::{AppServerBuilder, InvalidItem, InvalidTool};
 
-use crate::{show::shown, store::Todos};
+use crate::{show::display_text, store::TodoStore};
 
 /// What cannot be built. The tests build all of it, so nobody ever sees this.
 #[derive(Debug, thiserror::Error)]
-pub enum Invalid {
+pub enum TodoSetupError {
     /// A tool.
     #[error(transparent)]
     Tool(#[from] InvalidTool),
@@ -29,13 +29,14 @@ pub enum Invalid {
 }
 
 /// Adds the to-do list to an app in the making.
-pub fn add_to(builder: AppServerBuilder) -> Result<AppServerBuilder, Invalid> {
-    let todos = Arc::new(Todos::default());
-    let tools = tools::all(&todos)?;
+pub fn add_to(builder: AppServerBuilder) -> Result<AppServerBuilder, TodoSetupError> {
+    let todos = Arc::new(TodoStore::default());
+    let tools = tools::todo_tools(&todos)?;
     let builder = tools.into_iter().fold(builder, AppServerBuilder::register_tool);
-    let builder = builder.resource(items::list(&todos)?).prompt(items::plan_day(&todos)?);
+    let builder =
+        builder.resource(items::todo_list_resource(&todos)?).prompt(items::plan_day_prompt(&todos)?);
     Ok(builder.on_session(move |session| {
-        let open = todos.open(session.user());
-        async move { session.show_text_wall(shown(&open)).await }
+        let open = todos.open_todos(session.user());
+        async move { session.show_text_wall(display_text(&open)).await }
     }))
 }

@@ -8,7 +8,7 @@ use toolyard_app_sdk::{AppServer, BuildError, LogLines, RegisterError};
 /// The sample app of the guide: a to-do list
 #[derive(Debug, Parser)]
 #[command(version)]
-struct Options {
+struct TodoOptions {
     /// Where to listen
     #[arg(long, env = "TODO_LISTEN", default_value = "127.0.0.1:7010")]
     listen: SocketAddr,
@@ -33,9 +33,9 @@ struct Options {
 }
 
 #[derive(Debug, thiserror::Error)]
-enum RunError {
+enum TodoRunError {
     #[error(transparent)]
-    Invalid(#[from] toolyard_todo::Invalid),
+    Invalid(#[from] toolyard_todo::TodoSetupError),
     #[error(transparent)]
     Build(#[from] BuildError),
     #[error(transparent)]
@@ -46,13 +46,13 @@ enum RunError {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let options = Options::parse();
+    let options = TodoOptions::parse();
     tracing_subscriber::fmt()
         .with_env_filter(&options.log)
         .with_writer(LogLines::stderr)
         .with_ansi(false)
         .init();
-    match run(options).await {
+    match run_app(options).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!("{error}");
@@ -61,7 +61,7 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run(options: Options) -> Result<(), RunError> {
+async fn run_app(options: TodoOptions) -> Result<(), TodoRunError> {
     let address = options.listen;
     let mut builder = AppServer::builder(options.package).listen(address);
     if let Some(server) = options.server {
@@ -77,5 +77,5 @@ async fn run(options: Options) -> Result<(), RunError> {
     if options.register {
         app.register().await?;
     }
-    app.run_until_signal().await.map_err(|error| RunError::Listen { address, error })
+    app.run_until_signal().await.map_err(|error| TodoRunError::Listen { address, error })
 }

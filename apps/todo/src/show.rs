@@ -8,12 +8,12 @@ use crate::store::Todo;
 pub const MAX_LISTED: usize = 50;
 
 /// What is shown on the glasses.
-pub fn shown(todos: &[Todo]) -> String {
-    if todos.is_empty() { "Nothing to do".to_owned() } else { lines(todos) }
+pub fn display_text(todos: &[Todo]) -> String {
+    if todos.is_empty() { "Nothing to do".to_owned() } else { todo_lines(todos) }
 }
 
 /// One line a todo, up to a bound.
-pub fn lines(todos: &[Todo]) -> String {
+pub fn todo_lines(todos: &[Todo]) -> String {
     let mut lines: Vec<_> = todos.iter().take(MAX_LISTED).map(Todo::to_string).collect();
     if let Some(more) = todos.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {
         lines.push(format!("and {more} more"));
@@ -22,11 +22,11 @@ pub fn lines(todos: &[Todo]) -> String {
 }
 
 /// Shows the todos to a user who has the app open and can see them; then the assistant need not speak.
-pub async fn answer(cx: &ToolContext, said: String, todos: &[Todo]) -> ToolReply {
+pub async fn reply_with_list(cx: &ToolContext, said: String, todos: &[Todo]) -> ToolReply {
     let session =
         cx.session().filter(|session| session.capabilities().is_none_or(|glasses| glasses.has_display));
     match session {
-        Some(session) if session.show_text_wall(shown(todos)).await.is_ok() => {
+        Some(session) if session.show_text_wall(display_text(todos)).await.is_ok() => {
             ToolReply::text(said).suppress_voice_response()
         }
         _ => said.into(),
@@ -36,14 +36,14 @@ pub async fn answer(cx: &ToolContext, said: String, todos: &[Todo]) -> ToolReply
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::State;
+    use crate::store::TodoState;
 
     #[test]
     fn a_long_list_is_cut() {
-        let todo = |id| Todo { id, item: "milk".to_owned(), due: None, state: State::Open };
+        let todo = |id| Todo { id, item: "milk".to_owned(), due: None, state: TodoState::Open };
         let todos: Vec<_> = (1..=MAX_LISTED as u32 + 2).map(todo).collect();
-        assert!(lines(&todos).ends_with("\n50. milk\nand 2 more"));
-        assert_eq!(lines(&todos[..MAX_LISTED]).lines().count(), MAX_LISTED);
-        assert_eq!(shown(&[]), "Nothing to do");
+        assert!(todo_lines(&todos).ends_with("\n50. milk\nand 2 more"));
+        assert_eq!(todo_lines(&todos[..MAX_LISTED]).lines().count(), MAX_LISTED);
+        assert_eq!(display_text(&[]), "Nothing to do");
     }
 }

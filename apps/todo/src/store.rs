@@ -26,12 +26,12 @@ pub struct Todo {
     /// Until when.
     pub due: Option<Date>,
     /// Whether it is.
-    pub state: State,
+    pub state: TodoState,
 }
 
 /// Whether a todo is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum TodoState {
     /// Not yet.
     Open,
     /// Yes.
@@ -45,8 +45,8 @@ impl fmt::Display for Todo {
             write!(f, " (due {due})")?;
         }
         match self.state {
-            State::Open => Ok(()),
-            State::Done => f.write_str(" (done)"),
+            TodoState::Open => Ok(()),
+            TodoState::Done => f.write_str(" (done)"),
         }
     }
 }
@@ -73,15 +73,15 @@ pub enum TodoError {
 
 /// The todos of all users.
 #[derive(Debug, Default)]
-pub struct Todos(Mutex<HashMap<UserId, List>>);
+pub struct TodoStore(Mutex<HashMap<UserId, TodoList>>);
 
 #[derive(Debug, Default)]
-struct List {
+struct TodoList {
     todos: BTreeMap<u32, Todo>,
     last: u32,
 }
 
-impl Todos {
+impl TodoStore {
     /// Adds a todo.
     pub fn add(&self, user: &UserId, item: &str, due: Option<Date>) -> Result<Todo, TodoError> {
         let item = item.trim();
@@ -91,7 +91,7 @@ impl Todos {
         if item.len() > MAX_ITEM_BYTES {
             return Err(TodoError::TooLong(item.len()));
         }
-        let mut lists = self.lists();
+        let mut lists = self.lock_lists();
         if lists.len() >= MAX_USERS && !lists.contains_key(user) {
             return Err(TodoError::TooManyUsers);
         }
@@ -100,26 +100,26 @@ impl Todos {
             return Err(TodoError::Full);
         }
         list.last += 1;
-        let todo = Todo { id: list.last, item: item.to_owned(), due, state: State::Open };
+        let todo = Todo { id: list.last, item: item.to_owned(), due, state: TodoState::Open };
         list.todos.insert(todo.id, todo.clone());
         Ok(todo)
     }
 
     /// Every todo of a user, the oldest first.
-    pub fn all(&self, user: &UserId) -> Vec<Todo> {
-        self.lists().get(user).map(|list| list.todos.values().cloned().collect()).unwrap_or_default()
+    pub fn all_todos(&self, user: &UserId) -> Vec<Todo> {
+        self.lock_lists().get(user).map(|list| list.todos.values().cloned().collect()).unwrap_or_default()
     }
 
     /// What is still to be done.
-    pub fn open(&self, user: &UserId) -> Vec<Todo> {
-        let mut todos = self.all(user);
-        todos.retain(|todo| todo.state == State::Open);
+    pub fn open_todos(&self, user: &UserId) -> Vec<Todo> {
+        let mut todos = self.all_todos(user);
+        todos.retain(|todo| todo.state == TodoState::Open);
         todos
     }
 
     /// Says that a todo is done, or is not.
-    pub fn mark(&self, user: &UserId, id: &str, state: State) -> Result<Todo, TodoError> {
-        self.with(user, id, |list, number| {
+    pub fn set_state(&self, user: &UserId, id: &str, state: TodoState) -> Result<Todo, TodoError> {
+        self.change_todo(user, id, |list, number| {
             let todo = list.todos.get_mut(&number)?;
             todo.state = state;
             Some(todo.clone())
@@ -128,22 +128,22 @@ impl Todos {
 
     /// Takes a todo off the list.
     pub fn delete(&self, user: &UserId, id: &str) -> Result<Todo, TodoError> {
-        self.with(user, id, |list, number| list.todos.remove(&number))
+        self.change_todo(user, id, |list, number| list.todos.remove(&number))
     }
 
-    fn with(
+    fn change_todo(
         &self,
         user: &UserId,
         id: &str,
-        change: impl FnOnce(&mut List, u32) -> Option<Todo>,
+        change: impl FnOnce(&mut TodoList, u32) -> Option<Todo>,
     ) -> Result<Todo, TodoError> {
         let number = id.trim().parse().ok();
-        let mut lists = self.lists();
+        let mut lists = self.lock_lists();
         let changed = lists.get_mut(user).zip(number).and_then(|(list, number)| change(list, number));
         changed.ok_or_else(|| TodoError::NotFound(id.chars().take(20).collect()))
     }
 
-    fn lists(&self) -> MutexGuard<'_, HashMap<UserId, List>> {
+    fn lock_lists(&self) -> MutexGuard<'_, HashMap<UserId, TodoList>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn ids_are_short_and_never_given_twice() {
-        let (todos, ada) = (Todos::default(), user("ada"));
+        let (todos, ada) = (TodoStore::default(), user("ada"));
         todos.add(&ada, " milk ", None).unwrap();
         todos.delete(&ada, "1").unwrap();
         let bread = todos.add(&ada, "bread", Some("2026-01-02".parse().unwrap())).unwrap();
@@ -168,21 +168,24 @@ mod tests {
 
     #[test]
     fn done_and_not_done() {
-        let (todos, ada) = (Todos::default(), user("ada"));
+        let (todos, ada) = (TodoStore::default(), user("ada"));
         todos.add(&ada, "milk", None).unwrap();
-        assert_eq!(todos.mark(&ada, "1", State::Done).unwrap().to_string(), "1. milk (done)");
-        assert!(todos.open(&ada).is_empty());
-        todos.mark(&ada, " 1 ", State::Open).unwrap();
-        assert_eq!(todos.open(&ada).len(), 1);
+        assert_eq!(todos.set_state(&ada, "1", TodoState::Done).unwrap().to_string(), "1. milk (done)");
+        assert!(todos.open_todos(&ada).is_empty());
+        todos.set_state(&ada, " 1 ", TodoState::Open).unwrap();
+        assert_eq!(todos.open_todos(&ada).len(), 1);
         for id in ["2", "x", "-1", "", "99999999999999999999999"] {
-            assert!(matches!(todos.mark(&ada, id, State::Done), Err(TodoError::NotFound(_))), "{id}");
+            assert!(
+                matches!(todos.set_state(&ada, id, TodoState::Done), Err(TodoError::NotFound(_))),
+                "{id}"
+            );
         }
         assert!(todos.delete(&user("bob"), "1").is_err());
     }
 
     #[test]
     fn every_bound_is_kept() {
-        let (todos, ada) = (Todos::default(), user("ada"));
+        let (todos, ada) = (TodoStore::default(), user("ada"));
         assert_eq!(todos.add(&ada, " ", None), Err(TodoError::Empty));
         let long = "x".repeat(MAX_ITEM_BYTES + 1);
         assert_eq!(todos.add(&ada, &long, None), Err(TodoError::TooLong(long.len())));

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use toolyard_app_sdk::{Category, InvalidTool, Tool, ToolBuilder, ToolContext, ToolReply, create_tool};
 
 use crate::{
-    show::{answer, lines},
-    store::{State, Todo, TodoError, Todos},
+    show::{reply_with_list, todo_lines},
+    store::{Todo, TodoError, TodoState, TodoStore},
 };
 
 /// What to add.
@@ -42,27 +42,27 @@ pub struct OneTodo {
 }
 
 /// Every tool of the app.
-pub fn all(todos: &Arc<Todos>) -> Result<Vec<Tool>, InvalidTool> {
+pub fn todo_tools(todos: &Arc<TodoStore>) -> Result<Vec<Tool>, InvalidTool> {
     let tools = [
-        tool(todos, "add_todo", "Add a new to-do item", add)
+        todo_tool(todos, "add_todo", "Add a new to-do item", add_todo)
             .title("Add a todo")
             .activation_phrases(["add a reminder", "create a todo", "remind me to"])
             .additive(),
-        tool(todos, "get_todos", "Get all to-do items with their IDs", get)
+        todo_tool(todos, "get_todos", "Get all to-do items with their IDs", get_todos)
             .title("Get the todos")
             .activation_phrases(["show my todos", "list my reminders"])
             .read_only(),
-        tool(todos, "mark_todo_complete", "Mark a to-do item as complete", complete)
+        todo_tool(todos, "mark_todo_complete", "Mark a to-do item as complete", complete_todo)
             .title("Complete a todo")
             .activation_phrases(["I have done", "check off"])
             .additive()
             .idempotent(),
-        tool(todos, "mark_todo_incomplete", "Mark a to-do item as not complete", reopen)
+        todo_tool(todos, "mark_todo_incomplete", "Mark a to-do item as not complete", reopen_todo)
             .title("Reopen a todo")
             .activation_phrases(["I have not done", "uncheck"])
             .additive()
             .idempotent(),
-        tool(todos, "delete_todo", "Delete a to-do item for good", delete)
+        todo_tool(todos, "delete_todo", "Delete a to-do item for good", delete_todo)
             .title("Delete a todo")
             .activation_phrases(["delete the todo", "remove the reminder"])
             .destructive(),
@@ -71,10 +71,10 @@ pub fn all(todos: &Arc<Todos>) -> Result<Vec<Tool>, InvalidTool> {
 }
 
 /// A tool whose handler gets the todos. What the list refuses is an answer for the user, not a fault of the app.
-fn tool<A, F, Fut>(todos: &Arc<Todos>, name: &str, description: &str, handler: F) -> ToolBuilder
+fn todo_tool<A, F, Fut>(todos: &Arc<TodoStore>, name: &str, description: &str, handler: F) -> ToolBuilder
 where
     A: serde::de::DeserializeOwned + JsonSchema + Send + 'static,
-    F: Fn(Arc<Todos>, A, ToolContext) -> Fut + Send + Sync + 'static,
+    F: Fn(Arc<TodoStore>, A, ToolContext) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<ToolReply, TodoError>> + Send + 'static,
 {
     let todos = Arc::clone(todos);
@@ -87,35 +87,40 @@ where
     })
 }
 
-async fn add(todos: Arc<Todos>, args: AddTodo, cx: ToolContext) -> Result<ToolReply, TodoError> {
+async fn add_todo(todos: Arc<TodoStore>, args: AddTodo, cx: ToolContext) -> Result<ToolReply, TodoError> {
     let todo = todos.add(cx.user(), &args.todo_item, args.due_date)?;
-    changed(&todos, &cx, format!("Added to your list: {todo}")).await
+    reply_with_open(&todos, &cx, format!("Added to your list: {todo}")).await
 }
 
-async fn get(todos: Arc<Todos>, args: GetTodos, cx: ToolContext) -> Result<ToolReply, TodoError> {
-    let listed: Vec<Todo> = if args.include_completed { todos.all(cx.user()) } else { todos.open(cx.user()) };
+async fn get_todos(todos: Arc<TodoStore>, args: GetTodos, cx: ToolContext) -> Result<ToolReply, TodoError> {
+    let listed: Vec<Todo> =
+        if args.include_completed { todos.all_todos(cx.user()) } else { todos.open_todos(cx.user()) };
     let said = match listed.as_slice() {
         [] => "There are no todos on your list.".to_owned(),
-        listed => format!("Your todos:\n{}", lines(listed)),
+        listed => format!("Your todos:\n{}", todo_lines(listed)),
     };
-    Ok(answer(&cx, said, &listed).await)
+    Ok(reply_with_list(&cx, said, &listed).await)
 }
 
-async fn complete(todos: Arc<Todos>, args: OneTodo, cx: ToolContext) -> Result<ToolReply, TodoError> {
-    let todo = todos.mark(cx.user(), &args.todo_id, State::Done)?;
-    changed(&todos, &cx, format!("Marked as complete: {}", todo.item)).await
+async fn complete_todo(
+    todos: Arc<TodoStore>,
+    args: OneTodo,
+    cx: ToolContext,
+) -> Result<ToolReply, TodoError> {
+    let todo = todos.set_state(cx.user(), &args.todo_id, TodoState::Done)?;
+    reply_with_open(&todos, &cx, format!("Marked as complete: {}", todo.item)).await
 }
 
-async fn reopen(todos: Arc<Todos>, args: OneTodo, cx: ToolContext) -> Result<ToolReply, TodoError> {
-    let todo = todos.mark(cx.user(), &args.todo_id, State::Open)?;
-    changed(&todos, &cx, format!("Marked as not complete: {}", todo.item)).await
+async fn reopen_todo(todos: Arc<TodoStore>, args: OneTodo, cx: ToolContext) -> Result<ToolReply, TodoError> {
+    let todo = todos.set_state(cx.user(), &args.todo_id, TodoState::Open)?;
+    reply_with_open(&todos, &cx, format!("Marked as not complete: {}", todo.item)).await
 }
 
-async fn delete(todos: Arc<Todos>, args: OneTodo, cx: ToolContext) -> Result<ToolReply, TodoError> {
+async fn delete_todo(todos: Arc<TodoStore>, args: OneTodo, cx: ToolContext) -> Result<ToolReply, TodoError> {
     let todo = todos.delete(cx.user(), &args.todo_id)?;
-    changed(&todos, &cx, format!("Deleted from your list: {}", todo.item)).await
+    reply_with_open(&todos, &cx, format!("Deleted from your list: {}", todo.item)).await
 }
 
-async fn changed(todos: &Todos, cx: &ToolContext, said: String) -> Result<ToolReply, TodoError> {
-    Ok(answer(cx, said, &todos.open(cx.user())).await)
+async fn reply_with_open(todos: &TodoStore, cx: &ToolContext, said: String) -> Result<ToolReply, TodoError> {
+    Ok(reply_with_list(cx, said, &todos.open_todos(cx.user())).await)
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use toolyard_core::ToolError;
-use toolyard_protocol::{call::Progress, result::ToolResult};
+use toolyard_protocol::{call::CallProgress, result::ToolResult};
 
 use crate::{
-    message::Call,
-    model::{ModelError, Usage},
-    tools::Offered,
+    message::ModelToolCall,
+    model::{ModelError, ModelUsage},
+    tools::TurnTool,
 };
 
 /// Something that happened. Between [`TurnEvent::StepBegins`] and [`TurnEvent::StepEnds`] lies one question to the model and
@@ -28,7 +28,7 @@ pub enum TurnEvent {
         /// The tool, as the model calls it.
         name: String,
         /// The tool, where there is one of that name.
-        tool: Option<Arc<Offered>>,
+        tool: Option<Arc<TurnTool>>,
     },
     /// The next piece of its arguments.
     CallText {
@@ -41,16 +41,16 @@ pub enum TurnEvent {
     /// nothing keeps the client from running it.
     Called {
         /// The call.
-        call: Call,
+        call: ModelToolCall,
         /// The tool, where there is one of that name.
-        tool: Option<Arc<Offered>>,
+        tool: Option<Arc<TurnTool>>,
     },
     /// How far a call is.
     Progress {
         /// The call.
         id: String,
         /// How far.
-        progress: Progress,
+        progress: CallProgress,
     },
     /// A call came to its end.
     CallEnds {
@@ -62,12 +62,12 @@ pub enum TurnEvent {
     /// The step is over.
     StepEnds {
         /// What it cost.
-        usage: Option<Usage>,
+        usage: Option<ModelUsage>,
         /// Whether another one follows.
-        goes_on: bool,
+        continues: bool,
     },
     /// The turn is over: always the last one.
-    Ends(Finish),
+    Ends(TurnEndReason),
 }
 
 /// How a call ended.
@@ -81,7 +81,7 @@ pub enum CallEnd {
 
 /// Why a turn is over.
 #[derive(Debug, Clone)]
-pub enum Finish {
+pub enum TurnEndReason {
     /// The model has said everything.
     Stop,
     /// The caller's client has to run what was called.
@@ -91,7 +91,7 @@ pub enum Finish {
     /// The vendor held something back.
     Filtered,
     /// One of the turn's bounds.
-    Budget(Bound),
+    Budget(TurnLimitKind),
     /// Whoever asked went away.
     Cancelled,
     /// There was no answer.
@@ -100,7 +100,7 @@ pub enum Finish {
 
 /// The bounds of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bound {
+pub enum TurnLimitKind {
     /// Questions to the model.
     Steps,
     /// Tokens.

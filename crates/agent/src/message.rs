@@ -6,25 +6,25 @@ use serde_json::{Value, value::RawValue};
 
 /// One message. The system text stands beside the messages, not among them.
 #[derive(Debug, Clone)]
-pub enum Message {
+pub enum ModelMessage {
     /// From the user.
-    User(Vec<Part>),
+    User(Vec<UserPart>),
     /// From the model: text, and what it called.
-    Assistant(Assistant),
+    Assistant(AssistantMessage),
     /// What the calls of the message before came to, all of them.
     Tools(Vec<ToolAnswer>),
 }
 
-impl Message {
+impl ModelMessage {
     /// A user's text.
-    pub fn user(text: impl Into<String>) -> Self {
-        Self::User(vec![Part::Text(text.into())])
+    pub fn from_user_text(text: impl Into<String>) -> Self {
+        Self::User(vec![UserPart::Text(text.into())])
     }
 }
 
 /// A part of what a user sends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum UserPart {
     /// Words.
     Text(String),
     /// An image or another file.
@@ -47,18 +47,18 @@ pub enum FileData {
 
 /// What a model said in one step.
 #[derive(Debug, Clone, Default)]
-pub struct Assistant {
+pub struct AssistantMessage {
     /// Words for the user.
     pub text: String,
     /// What it called.
-    pub calls: Vec<Call>,
+    pub calls: Vec<ModelToolCall>,
     /// What the vendor wants back unchanged with this message, such as signed thoughts. Lives as long as the turn.
-    pub kept: Option<Arc<Value>>,
+    pub vendor_state: Option<Arc<Value>>,
 }
 
 /// A call of a tool, as the model made it.
 #[derive(Debug, Clone)]
-pub struct Call {
+pub struct ModelToolCall {
     /// Ties the answer to it.
     pub id: String,
     /// The name as the model saw it.

@@ -8,17 +8,17 @@ use std::{
 use async_trait::async_trait;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
-use toolyard_core::{ToolError, executor::Outcome, ports::NoticeSink};
+use toolyard_core::{ToolError, executor::CallOutcome, ports::NoticeSink};
 
 use crate::{
-    message::Call,
+    message::ModelToolCall,
     model::ToolSpec,
-    shortlist::{Query, ToolDocument, ToolIndex, parameters_of, pick, vectors::WordVectors},
+    shortlist::{ToolDocument, ToolIndex, ToolQuery, parameters_of, pick_tools, vectors::WordVectors},
 };
 
 /// Where a turn's tools come from and run. The server asks the catalog and the one executor; an app asks a server.
 #[async_trait]
-pub trait Toolset: Send + Sync {
+pub trait ToolProvider: Send + Sync {
     /// What can be called now. Asked once a step.
     async fn freeze(&self) -> Result<Box<dyn FrozenTools + '_>, ToolError>;
 }
@@ -30,25 +30,30 @@ pub trait FrozenTools: Send + Sync {
     fn view(&self) -> &Arc<ToolView>;
 
     /// Runs a call of a tool that was offered. Ends soon after `cancel` fires.
-    async fn call(&self, tool: &Offered, call: &Call, news: NoticeSink, cancel: CancellationToken)
-    -> Outcome;
+    async fn call(
+        &self,
+        tool: &TurnTool,
+        call: &ModelToolCall,
+        news: NoticeSink,
+        cancel: CancellationToken,
+    ) -> CallOutcome;
 
     /// Whether a call that the caller's own client runs can be handed to it as it is.
-    async fn check(&self, _tool: &Offered, _call: &Call) -> Result<(), ToolError> {
+    async fn check_client_call(&self, _tool: &TurnTool, _call: &ModelToolCall) -> Result<(), ToolError> {
         Ok(())
     }
 
     /// Keeps the whole of a call's result that is too long for a model, for a tool to read on in: says with which words
     /// the model gets there. None where nothing reads on.
-    fn keep(&self, _call: &Call, _result: &str, _read: usize) -> Option<String> {
+    fn store_full_result(&self, _call: &ModelToolCall, _result: &str, _read: usize) -> Option<String> {
         None
     }
 }
 
 /// Where a tool runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// Behind the [`Toolset`].
+pub enum ToolLocation {
+    /// Behind the [`ToolProvider`].
     Here,
     /// In the caller's own client, which gets the call and comes back with its result.
     Client,
@@ -56,20 +61,20 @@ pub enum Place {
 
 /// A tool that a turn can offer.
 #[derive(Debug)]
-pub struct Offered {
+pub struct TurnTool {
     /// What the model sees.
     pub spec: Arc<ToolSpec>,
     /// Where it runs.
-    pub place: Place,
+    pub place: ToolLocation,
     /// For people.
-    pub about: ToolAbout,
+    pub about: ToolDisplay,
     /// Words after which an assistant may think of it, with their language where it is known.
     pub phrases: Vec<(String, Option<String>)>,
 }
 
 /// What people see of a tool while it runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ToolAbout {
+pub struct ToolDisplay {
     /// `package:tool`; of a client's tool its bare name.
     pub name: String,
     /// For people.
@@ -80,19 +85,19 @@ pub struct ToolAbout {
     pub icon: Option<String>,
 }
 
-/// Everything that can be called behind a [`Toolset`], in a fixed order, with the index to choose from it. Made once for as
+/// Everything that can be called behind a [`ToolProvider`], in a fixed order, with the index to choose from it. Made once for as
 /// long as nothing changes.
 #[derive(Debug, Default)]
-pub struct OwnTools {
-    tools: Vec<Arc<Offered>>,
+pub struct IndexedTools {
+    tools: Vec<Arc<TurnTool>>,
     by_name: HashMap<String, usize>,
     vectors: Option<Arc<WordVectors>>,
     index: OnceCell<ToolIndex>,
 }
 
-impl OwnTools {
+impl IndexedTools {
     /// These tools. Where two have one name, the first stays. With `vectors`, meaning counts when some are chosen.
-    pub fn new(tools: impl IntoIterator<Item = Arc<Offered>>, vectors: Option<Arc<WordVectors>>) -> Self {
+    pub fn new(tools: impl IntoIterator<Item = Arc<TurnTool>>, vectors: Option<Arc<WordVectors>>) -> Self {
         let mut own = Self { vectors, ..Self::default() };
         for tool in tools {
             if !own.by_name.contains_key(&tool.spec.name) {
@@ -104,12 +109,12 @@ impl OwnTools {
     }
 
     /// All of them.
-    pub fn tools(&self) -> &[Arc<Offered>] {
+    pub fn tools(&self) -> &[Arc<TurnTool>] {
         &self.tools
     }
 
     /// The place of the tool of that name.
-    pub fn place_of(&self, name: &str) -> Option<usize> {
+    pub fn position_of(&self, name: &str) -> Option<usize> {
         self.by_name.get(name).copied()
     }
 
@@ -118,7 +123,7 @@ impl OwnTools {
         let make = || async {
             let own = self.clone();
             let made = tokio::task::spawn_blocking(move || {
-                let documents = own.tools.iter().enumerate().map(|(key, tool)| document(key, tool));
+                let documents = own.tools.iter().enumerate().map(|(key, tool)| turn_tool_document(key, tool));
                 ToolIndex::build(documents, own.vectors.clone())
             });
             made.await.unwrap_or_else(|_| ToolIndex::build([], None))
@@ -127,7 +132,7 @@ impl OwnTools {
     }
 }
 
-fn document(key: usize, tool: &Offered) -> ToolDocument<'_> {
+fn turn_tool_document(key: usize, tool: &TurnTool) -> ToolDocument<'_> {
     let name = tool.about.name.split_once(':').map_or(tool.about.name.as_str(), |(_, local)| local);
     ToolDocument {
         key,
@@ -144,44 +149,56 @@ fn document(key: usize, tool: &Offered) -> ToolDocument<'_> {
 /// What can be called in one step, frozen: all or some of the own tools, and those of the client.
 #[derive(Debug, Default)]
 pub struct ToolView {
-    own: Arc<OwnTools>,
+    own: Arc<IndexedTools>,
     /// By place, where not all are allowed.
     allowed: Option<Vec<bool>>,
-    of_client: Vec<Arc<Offered>>,
+    client_tools: Vec<Arc<TurnTool>>,
 }
 
 impl ToolView {
     /// All tools.
-    pub fn all(own: Arc<OwnTools>) -> Self {
+    pub fn with_all(own: Arc<IndexedTools>) -> Self {
         Self { own, ..Self::default() }
     }
 
     /// Those that are allowed, and the client's.
-    pub fn some(own: Arc<OwnTools>, allowed: Option<Vec<bool>>, of_client: Vec<Arc<Offered>>) -> Self {
-        Self { own, allowed, of_client }
+    pub fn with_allowed(
+        own: Arc<IndexedTools>,
+        allowed: Option<Vec<bool>>,
+        of_client: Vec<Arc<TurnTool>>,
+    ) -> Self {
+        Self { own, allowed, client_tools: of_client }
     }
 
     /// The tool that the model calls by that name.
-    pub fn find(&self, name: &str) -> Option<&Arc<Offered>> {
-        let own =
-            self.own.place_of(name).filter(|&place| self.allows(place)).map(|place| &self.own.tools[place]);
-        own.or_else(|| self.of_client.iter().find(|tool| tool.spec.name == name))
+    pub fn find(&self, name: &str) -> Option<&Arc<TurnTool>> {
+        let own = self
+            .own
+            .position_of(name)
+            .filter(|&place| self.is_allowed(place))
+            .map(|place| &self.own.tools[place]);
+        own.or_else(|| self.client_tools.iter().find(|tool| tool.spec.name == name))
     }
 
     /// The tools that a model gets to see: the client's, which came with the request, and the best of the others.
-    pub async fn pick(&self, query: &Query<'_>, used: &[String], most: usize) -> Vec<Arc<ToolSpec>> {
-        let room = most.saturating_sub(self.of_client.len()).max(most.div_ceil(2));
-        let own = self.pick_own(query, used, room).await.into_iter().map(|place| &self.own.tools[place]);
-        own.chain(&self.of_client).map(|tool| tool.spec.clone()).collect()
+    pub async fn pick_tools(
+        &self,
+        query: &ToolQuery<'_>,
+        used: &[String],
+        most: usize,
+    ) -> Vec<Arc<ToolSpec>> {
+        let room = most.saturating_sub(self.client_tools.len()).max(most.div_ceil(2));
+        let own = self.pick_indexed(query, used, room).await.into_iter().map(|place| &self.own.tools[place]);
+        own.chain(&self.client_tools).map(|tool| tool.spec.clone()).collect()
     }
 
-    async fn pick_own(&self, query: &Query<'_>, used: &[String], room: usize) -> Vec<usize> {
-        let used: Vec<usize> = used.iter().filter_map(|name| self.own.place_of(name)).collect();
+    async fn pick_indexed(&self, query: &ToolQuery<'_>, used: &[String], room: usize) -> Vec<usize> {
+        let used: Vec<usize> = used.iter().filter_map(|name| self.own.position_of(name)).collect();
         let Some(allowed) = &self.allowed else {
             if self.own.tools.len() <= room {
                 return (0..self.own.tools.len()).collect();
             }
-            return pick(self.own.index().await, query, &used, room);
+            return pick_tools(self.own.index().await, query, &used, room);
         };
         let allows = |place: &usize| allowed.get(*place).copied().unwrap_or(false);
         let mut places: Vec<usize> = (0..self.own.tools.len()).filter(|place| allows(place)).collect();
@@ -198,7 +215,7 @@ impl ToolView {
         places
     }
 
-    fn allows(&self, place: usize) -> bool {
+    fn is_allowed(&self, place: usize) -> bool {
         self.allowed.as_ref().is_none_or(|allowed| allowed.get(place).copied().unwrap_or(false))
     }
 }

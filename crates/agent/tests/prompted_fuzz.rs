@@ -5,7 +5,7 @@
 use std::{fs, path::Path};
 
 use proptest::prelude::*;
-use toolyard_agent::{model::Stop, prompted::check::check};
+use toolyard_agent::{model::ModelStopReason, prompted::check::check_reply};
 
 /// Cases without `PROPTEST_CASES`.
 const CASES: u32 = 2_000;
@@ -139,8 +139,14 @@ fn reply() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
-fn stop() -> impl Strategy<Value = Stop> {
-    prop::sample::select(vec![Stop::Done, Stop::Calls, Stop::Length, Stop::Filtered, Stop::Other])
+fn stop() -> impl Strategy<Value = ModelStopReason> {
+    prop::sample::select(vec![
+        ModelStopReason::Done,
+        ModelStopReason::Calls,
+        ModelStopReason::Length,
+        ModelStopReason::Filtered,
+        ModelStopReason::Other,
+    ])
 }
 
 /// Replies of the corpus, as seeds.
@@ -180,16 +186,16 @@ proptest! {
 
     #[test]
     fn made_up_replies_hold(reply in reply(), cuts in prop::collection::vec(any::<usize>(), 0..12), stop in stop()) {
-        check(&reply, &cuts, stop).map_err(TestCaseError::fail)?;
+        check_reply(&reply, &cuts, stop).map_err(TestCaseError::fail)?;
     }
 
     #[test]
     fn changed_seeds_hold(reply in mutated(), cuts in prop::collection::vec(any::<usize>(), 0..12), stop in stop()) {
-        check(&reply, &cuts, stop).map_err(TestCaseError::fail)?;
+        check_reply(&reply, &cuts, stop).map_err(TestCaseError::fail)?;
     }
 
     #[test]
     fn any_text_holds(reply in ".*", cuts in prop::collection::vec(any::<usize>(), 0..12), stop in stop()) {
-        check(&reply, &cuts, stop).map_err(TestCaseError::fail)?;
+        check_reply(&reply, &cuts, stop).map_err(TestCaseError::fail)?;
     }
 }

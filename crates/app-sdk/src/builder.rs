@@ -10,15 +10,15 @@ use std::{
 use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use toolyard_net::{SigningKey, UrlRefused};
-use toolyard_protocol::{InvalidName, items::MAX_ITEMS, secret::Secret, tool::MAX_TOOLS};
+use toolyard_protocol::{InvalidName, items::MAX_ITEMS, secret::SecretText, tool::MAX_TOOLS};
 
 use crate::{
     clock::{Clock, SystemClock},
     items::{Prompt, Resource},
-    limits::Limits,
-    server::{AppServer, OnSession, OnStop, Shared},
-    session::{Dialer, EndReason, Platform, Session, SessionError, Sessions},
-    tool::{OldStyle, Tool, ToolCall},
+    limits::AppLimits,
+    server::{AppServer, AppShared, OnSession, OnStop},
+    session::{AppSocketDialer, EndReason, PlatformServer, Session, SessionError, SessionTable},
+    tool::{FallbackCall, FallbackHandler, Tool},
 };
 
 /// Where an app listens if it is not told otherwise; the port is the one that app developers know.
@@ -51,16 +51,16 @@ pub enum BuildError {
 #[must_use = "call `build`"]
 pub struct AppServerBuilder {
     package: String,
-    api_key: Option<Secret>,
-    signing_secret: Option<Secret>,
+    api_key: Option<SecretText>,
+    signing_secret: Option<SecretText>,
     server: Option<String>,
     listen: SocketAddr,
     clock: Arc<dyn Clock>,
-    limits: Limits,
+    limits: AppLimits,
     tools: Vec<Tool>,
     prompts: Vec<Prompt>,
     resources: Vec<Resource>,
-    old_style: Option<OldStyle>,
+    fallback: Option<FallbackHandler>,
     on_session: Option<OnSession>,
     on_stop: Option<OnStop>,
 }
@@ -74,11 +74,11 @@ impl AppServerBuilder {
             server: None,
             listen: LISTEN,
             clock: Arc::new(SystemClock),
-            limits: Limits::default(),
+            limits: AppLimits::default(),
             tools: Vec::new(),
             prompts: Vec::new(),
             resources: Vec::new(),
-            old_style: None,
+            fallback: None,
             on_session: None,
             on_stop: None,
         }
@@ -86,14 +86,14 @@ impl AppServerBuilder {
 
     /// The key from the app's registration. Without it the app answers tools, but cannot connect or register.
     pub fn api_key(mut self, key: impl Into<String>) -> Self {
-        self.api_key = Some(Secret::new(key));
+        self.api_key = Some(SecretText::new(key));
         self
     }
 
     /// The signing secret from the app's registration. With it every request must prove that it comes from the platform;
     /// without it anybody who can reach the app can call its tools for any user.
     pub fn signing_secret(mut self, secret: impl Into<String>) -> Self {
-        self.signing_secret = Some(Secret::new(secret));
+        self.signing_secret = Some(SecretText::new(secret));
         self
     }
 
@@ -117,7 +117,7 @@ impl AppServerBuilder {
     }
 
     /// Other bounds than the usual ones.
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn limits(mut self, limits: AppLimits) -> Self {
         self.limits = limits;
         self
     }
@@ -146,10 +146,10 @@ impl AppServerBuilder {
     /// the answer itself.
     pub fn on_tool_call<F, Fut>(mut self, handler: F) -> Self
     where
-        F: Fn(ToolCall) -> Fut + Send + Sync + 'static,
+        F: Fn(FallbackCall) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Option<String>> + Send + 'static,
     {
-        self.old_style = Some(OldStyle::new(handler));
+        self.fallback = Some(FallbackHandler::new(handler));
         self
     }
 
@@ -177,7 +177,7 @@ impl AppServerBuilder {
     /// Checks everything and makes the app.
     pub fn build(self) -> Result<AppServer, BuildError> {
         let package = self.package.parse()?;
-        let platform = Platform::new(self.server.as_deref())?;
+        let platform = PlatformServer::new(self.server.as_deref())?;
         check_tools(&self.tools)?;
         check_items(self.prompts.iter().map(Prompt::name))?;
         check_items(self.resources.iter().map(Resource::uri))?;
@@ -187,7 +187,7 @@ impl AppServerBuilder {
                 "no signing secret: requests are not checked, so anybody who can reach this app can call its tools"
             );
         }
-        Ok(AppServer::new(Shared {
+        Ok(AppServer::new(AppShared {
             package,
             api_key: self.api_key,
             signing: self.signing_secret.map(|secret| SigningKey::new(secret.expose())),
@@ -197,11 +197,11 @@ impl AppServerBuilder {
             tools: self.tools,
             prompts: self.prompts,
             resources: self.resources,
-            old_style: self.old_style,
+            fallback: self.fallback,
             on_session: self.on_session,
             on_stop: self.on_stop,
-            sessions: Arc::new(Sessions::default()),
-            dialer: Dialer::new(),
+            sessions: Arc::new(SessionTable::default()),
+            dialer: AppSocketDialer::new(),
             session_room: Arc::new(Semaphore::new(self.limits.sessions.min(Semaphore::MAX_PERMITS))),
             call_room: Arc::new(Semaphore::new(self.limits.calls.min(Semaphore::MAX_PERMITS))),
             limits: self.limits,

@@ -63,7 +63,7 @@
 //! | upload the definitions | [`AppServer::register`] |
 //! | run until Ctrl-C, or until the service is stopped | [`AppServer::run_until_signal`] |
 //! | show, speak, hear | [`Session`] |
-//! | bounds | [`Limits`] |
+//! | bounds | [`AppLimits`] |
 //!
 //! # What callers get
 //!
@@ -74,7 +74,7 @@
 //! | gives an error, or panics | 500 | `HANDLER_ERROR` |
 //! | is not asked, because the arguments do not fit its type | 400 | `INVALID_ARGUMENTS` |
 //! | is not there | 404 | `TOOL_NOT_FOUND`; for prompts and resources `NOT_FOUND` |
-//! | has no room ([`Limits::calls`]) | 503 | `OVERLOADED` |
+//! | has no room ([`AppLimits::calls`]) | 503 | `OVERLOADED` |
 //!
 //! A panic ends its call and nothing else. The text of a handler's error goes to the caller; what a panic says does not.
 //!
@@ -110,18 +110,19 @@ mod tool;
 pub use builder::{AppServerBuilder, BuildError};
 pub use clock::{Clock, SystemClock};
 pub use items::{
-    InvalidItem, Prompt, PromptBuilder, PromptReply, Resource, ResourceBuilder, ResourceReply, Role,
+    InvalidItem, Prompt, PromptBuilder, PromptReply, PromptRole, Resource, ResourceBuilder, ResourceReply,
     create_prompt, create_resource, create_resource_template,
 };
-pub use limits::{Limits, MAX_BODY_BYTES, MAX_MESSAGE_BYTES, MAX_REPLY_BYTES, MAX_SPEECH_BYTES};
+pub use limits::{AppLimits, MAX_BODY_BYTES, MAX_MESSAGE_BYTES, MAX_REPLY_BYTES, MAX_SPEECH_BYTES};
 pub use log_lines::LogLines;
 pub use register::RegisterError;
 pub use server::AppServer;
 pub use session::{
-    ButtonPress, Connection, EndReason, Events, PressType, Session, SessionError, Settings, Show,
+    ButtonPress, EndReason, PressType, Session, SessionConnection, SessionError, SessionEvents, ShowRequest,
+    UserSettings,
 };
 pub use tool::{
-    IntoToolReply, InvalidTool, Json, NoArguments, Tool, ToolBuilder, ToolCall, ToolContext, ToolReply,
+    FallbackCall, IntoToolReply, InvalidTool, Json, NoArguments, Tool, ToolBuilder, ToolContext, ToolReply,
     create_dynamic_tool, create_tool,
 };
 

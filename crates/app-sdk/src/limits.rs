@@ -39,7 +39,7 @@ pub(crate) const SILENT_PINGS: u32 = 3;
 /// let limits = Limits { sessions: 50, ..Limits::default() };
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
+pub struct AppLimits {
     /// Sessions at the same time; a request for one more is answered with 503.
     pub sessions: usize,
     /// Tool calls at the same time; one more is answered with `OVERLOADED`.
@@ -60,7 +60,7 @@ pub struct Limits {
     pub drain_wait: Duration,
 }
 
-impl Default for Limits {
+impl Default for AppLimits {
     fn default() -> Self {
         Self {
             sessions: 10_000,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::time::timeout;
 use toolyard_net::{ClientSettings, Guard, HttpClient, NetError};
-use toolyard_protocol::{Problem, api::ApiErrorBody, items::Items, raw::to_raw, secret::Secret};
+use toolyard_protocol::{Problem, api::ApiErrorBody, items::AppItems, raw::to_raw, secret::SecretText};
 
 use crate::{
     limits::{MAX_REPLY_BYTES, REGISTER_WAIT},
@@ -33,7 +33,7 @@ pub enum RegisterError {
     #[error("the server did not answer within {REGISTER_WAIT:?}")]
     TooLate,
     /// The server said no.
-    #[error("the server refused the tools with status {status}: {message}{}", list(problems))]
+    #[error("the server refused the tools with status {status}: {message}{}", problem_lines(problems))]
     Refused {
         /// The status.
         status: StatusCode,
@@ -47,19 +47,19 @@ pub enum RegisterError {
     Unreadable(String),
 }
 
-fn list(problems: &[Problem]) -> String {
+fn problem_lines(problems: &[Problem]) -> String {
     problems.iter().map(|problem| format!("\n  {problem}")).collect()
 }
 
 #[derive(Serialize)]
-struct ToolSet {
+struct ToolSetUpload {
     tools: Vec<Box<RawValue>>,
     #[serde(flatten)]
-    items: Items,
+    items: AppItems,
 }
 
 #[derive(Deserialize)]
-struct Registered {
+struct RegisterReply {
     version: u64,
 }
 
@@ -71,30 +71,30 @@ impl AppServer {
         let server = shared.platform.server().ok_or(RegisterError::NoServer)?;
         let key = shared.api_key.as_ref().ok_or(RegisterError::NoKey)?;
         let tools = self.definitions().map(|tool| tool.to_raw()).collect();
-        let set = ToolSet { tools, items: self.items() };
+        let set = ToolSetUpload { tools, items: self.item_definitions() };
         let request = Request::post(server.join(&format!("api/apps/{}/tools", self.package())))
-            .header(header::AUTHORIZATION, format!("Bearer {}:{}", self.package(), Secret::expose(key)))
+            .header(header::AUTHORIZATION, format!("Bearer {}:{}", self.package(), SecretText::expose(key)))
             .header(header::CONTENT_TYPE, "application/json")
             .body(Full::new(Bytes::from(to_raw(&set).get().to_owned())))
             // A key that cannot stand in a header is no key.
             .map_err(|_| RegisterError::NoKey)?;
         // The server was configured by whoever runs the app, so it may be anywhere.
-        let client = HttpClient::new(Guard::open(), ClientSettings::default());
+        let client = HttpClient::new(Guard::unrestricted(), ClientSettings::default());
         let sending = async {
             let response = client.send(request).await?;
             Ok::<_, NetError>((response.status, response.bytes(MAX_REPLY_BYTES).await?))
         };
         let (status, body) = timeout(REGISTER_WAIT, sending).await.map_err(|_| RegisterError::TooLate)??;
-        let version = read(status, &body)?;
+        let version = read_reply(status, &body)?;
         tracing::info!(app = %self.package(), version, "tools registered");
         Ok(version)
     }
 }
 
-fn read(status: StatusCode, body: &[u8]) -> Result<u64, RegisterError> {
+fn read_reply(status: StatusCode, body: &[u8]) -> Result<u64, RegisterError> {
     let shown = || String::from_utf8_lossy(body).chars().take(SHOWN_CHARS).collect::<String>();
     if status.is_success() {
-        let registered = serde_json::from_slice::<Registered>(body);
+        let registered = serde_json::from_slice::<RegisterReply>(body);
         return registered
             .map(|registered| registered.version)
             .map_err(|_| RegisterError::Unreadable(shown()));

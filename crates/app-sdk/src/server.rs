@@ -13,16 +13,16 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use toolyard_net::SigningKey;
-use toolyard_protocol::{PackageName, UserId, items::Items, secret::Secret, tool::ToolDefinition};
+use toolyard_protocol::{PackageName, UserId, items::AppItems, secret::SecretText, tool::ToolDefinition};
 
 use crate::{
     builder::AppServerBuilder,
     clock::Clock,
     http,
     items::{Prompt, Resource},
-    limits::Limits,
-    session::{Dialer, EndReason, Platform, Session, SessionError, Sessions},
-    tool::{OldStyle, Tool},
+    limits::AppLimits,
+    session::{AppSocketDialer, EndReason, PlatformServer, Session, SessionError, SessionTable},
+    tool::{FallbackHandler, Tool},
 };
 
 pub(crate) type OnSession =
@@ -32,28 +32,28 @@ pub(crate) type OnStop = Arc<dyn Fn(Session, EndReason) -> BoxFuture<'static, ()
 /// An app that answers the platform. Cheap to clone; every clone is the same app.
 ///
 /// [`run`](Self::run) listens and answers until it is told to stop. To put the app beside other routes, take its
-/// [`router`](Self::router) and call [`shutdown`](Self::shutdown) at the end.
+/// [`build_router`](Self::router) and call [`shutdown`](Self::shutdown) at the end.
 #[derive(Clone)]
-pub struct AppServer(Arc<Shared>);
+pub struct AppServer(Arc<AppShared>);
 
 /// What every request and session shares.
-pub(crate) struct Shared {
+pub(crate) struct AppShared {
     pub(crate) package: PackageName,
-    pub(crate) api_key: Option<Secret>,
+    pub(crate) api_key: Option<SecretText>,
     pub(crate) signing: Option<SigningKey>,
-    pub(crate) platform: Platform,
+    pub(crate) platform: PlatformServer,
     pub(crate) listen: SocketAddr,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: AppLimits,
     /// In the order in which they were registered.
     pub(crate) tools: Vec<Tool>,
     pub(crate) prompts: Vec<Prompt>,
     pub(crate) resources: Vec<Resource>,
-    pub(crate) old_style: Option<OldStyle>,
+    pub(crate) fallback: Option<FallbackHandler>,
     pub(crate) on_session: Option<OnSession>,
     pub(crate) on_stop: Option<OnStop>,
-    pub(crate) sessions: Arc<Sessions>,
-    pub(crate) dialer: Dialer,
+    pub(crate) sessions: Arc<SessionTable>,
+    pub(crate) dialer: AppSocketDialer,
     /// Room for sessions; each holds a permit.
     pub(crate) session_room: Arc<Semaphore>,
     /// Room for calls; each holds a permit.
@@ -71,15 +71,15 @@ impl AppServer {
         AppServerBuilder::new(package.into())
     }
 
-    pub(crate) fn new(shared: Shared) -> Self {
+    pub(crate) fn new(shared: AppShared) -> Self {
         Self(Arc::new(shared))
     }
 
-    pub(crate) fn shared(&self) -> &Shared {
+    pub(crate) fn shared(&self) -> &AppShared {
         &self.0
     }
 
-    pub(crate) fn sessions(&self) -> &Arc<Sessions> {
+    pub(crate) fn sessions(&self) -> &Arc<SessionTable> {
         &self.0.sessions
     }
 
@@ -94,12 +94,12 @@ impl AppServer {
     }
 
     /// What the platform is told about prompts and resources.
-    pub(crate) fn items(&self) -> Items {
+    pub(crate) fn item_definitions(&self) -> AppItems {
         let list = |of: &mut dyn Iterator<Item = &RawValue>| of.map(RawValue::to_owned).collect();
         let resources = |templates: bool| {
             self.0.resources.iter().filter(move |resource| resource.is_template() == templates)
         };
-        Items {
+        AppItems {
             prompts: list(&mut self.0.prompts.iter().map(Prompt::definition)),
             resources: list(&mut resources(false).map(Resource::definition)),
             resource_templates: list(&mut resources(true).map(Resource::definition)),
@@ -108,12 +108,12 @@ impl AppServer {
 
     /// The user's session, if the user has the app open and connected now.
     pub fn session_for(&self, user: &UserId) -> Option<Session> {
-        self.0.sessions.connected(user)
+        self.0.sessions.find_connected(user)
     }
 
     /// Every route of the app, to serve it beside others.
     pub fn router(&self) -> Router {
-        http::router(self.clone())
+        http::build_router(self.clone())
     }
 
     /// Listens on the configured address and answers until `shutdown` is cancelled.
@@ -131,7 +131,7 @@ impl AppServer {
         tokio::select! {
             // Before it listens: whoever sees that it does may stop it.
             biased;
-            () = stop_signal() => {
+            () = wait_for_stop_signal() => {
                 tracing::info!(app = %self.0.package, "stopping");
                 stop.cancel();
                 running.await
@@ -141,7 +141,7 @@ impl AppServer {
     }
 
     /// Answers on a listener until `shutdown` is cancelled. Then calls under way may finish, sessions are closed so that
-    /// the platform starts the app again when it is back, and all of it is bounded by [`Limits::drain_wait`].
+    /// the platform starts the app again when it is back, and all of it is bounded by [`AppLimits::drain_wait`].
     pub async fn serve(&self, listener: TcpListener, shutdown: CancellationToken) -> io::Result<()> {
         let address = listener.local_addr()?;
         tracing::info!(app = %self.0.package, tools = self.0.tools.len(), "listening on http://{address}");
@@ -163,7 +163,7 @@ impl AppServer {
     }
 
     /// Cancels the calls and closes the sessions that are left, and waits for them within a bound. For apps that serve
-    /// the [`router`](Self::router) themselves; after it no session starts any more.
+    /// the [`build_router`](Self::router) themselves; after it no session starts any more.
     pub async fn shutdown(&self) {
         self.0.stopping.cancel();
         self.0.calls.cancel();
@@ -175,7 +175,7 @@ impl AppServer {
     }
 
     /// Runs the app's hook for a new session.
-    pub(crate) fn started(&self, session: Session) {
+    pub(crate) fn spawn_on_session(&self, session: Session) {
         let Some(hook) = self.0.on_session.clone() else { return };
         let grace = self.0.limits.cancel_grace;
         self.0.tasks.spawn(async move {
@@ -197,7 +197,7 @@ impl AppServer {
     }
 
     /// Runs the app's hook for a session that is over.
-    pub(crate) async fn stopped(&self, session: Session, reason: EndReason) {
+    pub(crate) async fn run_on_stop(&self, session: Session, reason: EndReason) {
         let Some(hook) = self.0.on_stop.clone() else { return };
         let id = session.id().clone();
         if AssertUnwindSafe(async { hook(session, reason).await }).catch_unwind().await.is_err() {
@@ -212,20 +212,20 @@ impl fmt::Debug for AppServer {
     }
 }
 
-async fn stop_signal() {
+async fn wait_for_stop_signal() {
     #[cfg(unix)]
     if let Ok(mut terminate) = signal::unix::signal(signal::unix::SignalKind::terminate()) {
         tokio::select! {
-            () = interrupt() => {}
+            () = wait_for_ctrl_c() => {}
             _ = terminate.recv() => {}
         }
         return;
     }
-    interrupt().await;
+    wait_for_ctrl_c().await;
 }
 
 /// Ctrl-C; never, where it cannot be heard.
-async fn interrupt() {
+async fn wait_for_ctrl_c() {
     if signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }

@@ -6,16 +6,16 @@ use clap::{
     Args, Parser, Subcommand,
     builder::{StringValueParser, TypedValueParser as _},
 };
-use toolyard_protocol::{UserId, secret::Secret};
+use toolyard_protocol::{UserId, secret::SecretText};
 
 use crate::{
-    client::Client,
+    client::ApiClient,
     commands::{
         apps, calls, chat, completions, doctor, eval, glasses, import, keys, man, mcp, migrate, models,
         plugin, schema, serve, token, tools, upstreams,
     },
     error::CliError,
-    output::Output,
+    output::CliOutput,
 };
 
 const EXAMPLES: &str = "\
@@ -41,14 +41,14 @@ Every command but `mcp` takes --json and then writes JSON to stdout. Exit codes:
 #[command(name = "toolyard", version, after_help = EXAMPLES, arg_required_else_help = true)]
 pub(crate) struct Cli {
     #[command(flatten)]
-    pub(crate) globals: Globals,
+    pub(crate) globals: GlobalArgs,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: CliCommand,
 }
 
 /// What every command takes.
 #[derive(Debug, Args)]
-pub(crate) struct Globals {
+pub(crate) struct GlobalArgs {
     /// Write JSON to stdout, errors included
     #[arg(long, global = true, help_heading = "Everywhere")]
     pub(crate) json: bool,
@@ -68,10 +68,10 @@ pub(crate) struct Globals {
         global = true,
         env = "TOOLYARD_TOKEN",
         hide_env_values = true,
-        value_parser = StringValueParser::new().map(Secret::new),
+        value_parser = StringValueParser::new().map(SecretText::new),
         help_heading = "Everywhere"
     )]
-    pub(crate) token: Option<Secret>,
+    pub(crate) token: Option<SecretText>,
     /// The user for whom this is done, usually an e-mail address
     #[arg(long, global = true, env = "TOOLYARD_USER", help_heading = "Everywhere")]
     pub(crate) user: Option<UserId>,
@@ -85,11 +85,11 @@ impl Cli {
         match Self::try_parse_from(&arguments) {
             Ok(mut cli) => {
                 // A client of MCP reads messages from stdout, and chokes on everything else: errors are words on stderr.
-                cli.globals.json &= !matches!(cli.command, Command::Mcp(_));
+                cli.globals.json &= !matches!(cli.command, CliCommand::Mcp(_));
                 Ok(cli)
             }
             Err(error) if error.use_stderr() && wants_json(&arguments) => {
-                Err(Output::new(true).failed(&usage_error(&error)))
+                Err(CliOutput::new(true).report_error(&usage_error(&error)))
             }
             Err(error) => error.exit(),
         }
@@ -114,7 +114,7 @@ fn usage_error(error: &clap::Error) -> CliError {
 
 /// Every command.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     /// Run a server
     Serve(serve::ServeArgs),
     /// Register, install and change apps
@@ -143,7 +143,7 @@ pub(crate) enum Command {
     /// Turn tools of older forms into MCP definitions
     Migrate(migrate::MigrateArgs),
     /// Register apps from a database export of the older platform
-    Import(import::ImportArgs),
+    Import(import::AppImportArgs),
     /// A pair of glasses in the terminal: see what apps show, type what you would say
     Glasses(glasses::GlassesArgs),
     /// Make a token, which works without a running server; list and revoke tokens
@@ -164,24 +164,24 @@ pub(crate) enum Command {
 
 /// What commands share.
 #[derive(Debug)]
-pub(crate) struct Context {
+pub(crate) struct CommandContext {
     /// Where results go.
-    pub(crate) output: Output,
-    globals: Globals,
+    pub(crate) output: CliOutput,
+    globals: GlobalArgs,
 }
 
-impl Context {
-    pub(crate) fn new(globals: Globals) -> Self {
-        Self { output: Output::new(globals.json), globals }
+impl CommandContext {
+    pub(crate) fn new(globals: GlobalArgs) -> Self {
+        Self { output: CliOutput::new(globals.json), globals }
     }
 
     /// The server that was named.
-    pub(crate) fn server(&self) -> &str {
+    pub(crate) fn server_url(&self) -> &str {
         &self.globals.server
     }
 
     /// The token; an empty one, as an unset variable of a script leaves it, is none.
-    pub(crate) fn token(&self) -> Option<&Secret> {
+    pub(crate) fn token(&self) -> Option<&SecretText> {
         self.globals.token.as_ref().filter(|token| !token.expose().is_empty())
     }
 
@@ -190,13 +190,13 @@ impl Context {
     }
 
     /// A client of the server that was named.
-    pub(crate) fn client(&self) -> Result<Client, CliError> {
-        self.client_of(self.server())
+    pub(crate) fn client(&self) -> Result<ApiClient, CliError> {
+        self.client_for(self.server_url())
     }
 
     /// A client of another server, with the same credentials.
-    pub(crate) fn client_of(&self, server: &str) -> Result<Client, CliError> {
-        Client::new(server, self.token().cloned(), self.user().cloned())
+    pub(crate) fn client_for(&self, server: &str) -> Result<ApiClient, CliError> {
+        ApiClient::new(server, self.token().cloned(), self.user().cloned())
     }
 }
 

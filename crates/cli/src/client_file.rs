@@ -2,25 +2,25 @@
 
 use std::path::Path;
 
-use toolyard_client_sdk::plugins::mcp::file::{self, FileError};
+use toolyard_client_sdk::plugins::mcp::file::{self, ClientFileError};
 
-pub(crate) use file::{Entry, Found, Upstream};
+pub(crate) use file::{EntryOutcome, FileEntry, FileUpstream};
 
 use crate::{error::CliError, text};
 
 /// Reads a file.
-pub(crate) fn open(path: &Path) -> Result<Vec<Entry>, CliError> {
-    let mut entries = file::open(path).map_err(|error| match error {
-        FileError::Unreadable { file, error } => CliError::Unreadable { file, error },
-        FileError::TooLarge { file, limit } => CliError::TooLarge { file, limit },
-        FileError::Problem { file, problem } => {
+pub(crate) fn read_client_file(path: &Path) -> Result<Vec<FileEntry>, CliError> {
+    let mut entries = file::read_entries(path).map_err(|error| match error {
+        ClientFileError::Unreadable { file, error } => CliError::Unreadable { file, error },
+        ClientFileError::TooLarge { file, limit } => CliError::TooLarge { file, limit },
+        ClientFileError::Problem { file, problem } => {
             CliError::Problems { what: file.display().to_string(), problems: vec![problem] }
         }
     })?;
     for entry in &mut entries {
         // It may quote the file, and goes to a terminal.
-        if let Found::Bad(why) = &mut entry.found {
-            *why = text::line(why);
+        if let EntryOutcome::Rejected(why) = &mut entry.outcome {
+            *why = text::sanitize_line(why);
         }
     }
     Ok(entries)
@@ -35,11 +35,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mcp.json");
         std::fs::write(&path, r#"{"mcpServers":{"a":{"type":"\u001b[2J"}}}"#).unwrap();
-        let entries = open(&path).unwrap();
+        let entries = read_client_file(&path).unwrap();
         assert!(
-            matches!(&entries[0].found, Found::Bad(why) if !why.contains('\u{1b}') && why.contains("[2J"))
+            matches!(&entries[0].outcome, EntryOutcome::Rejected(why) if !why.contains('\u{1b}') && why.contains("[2J"))
         );
         std::fs::write(&path, "{").unwrap();
-        assert!(matches!(open(&path), Err(CliError::Problems { .. })));
+        assert!(matches!(read_client_file(&path), Err(CliError::Problems { .. })));
     }
 }

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use toolyard_server::config::{Config, Sources, load};
+use toolyard_server::config::{Config, ConfigSources, load_config};
 
 use crate::error::CliError;
 
@@ -21,55 +21,55 @@ pub(crate) struct ConfigArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
     /// Any other setting, such as `models.local.url=…`; `toolyard schema config` prints them all
-    #[arg(long = "set", value_name = "SECTION.KEY=VALUE", value_parser = setting)]
-    pub(crate) settings: Vec<Setting>,
+    #[arg(long = "set", value_name = "SECTION.KEY=VALUE", value_parser = parse_override)]
+    pub(crate) settings: Vec<ConfigOverride>,
 }
 
 /// One setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Setting {
+pub(crate) struct ConfigOverride {
     section: String,
     key: String,
     value: String,
 }
 
-fn setting(text: &str) -> Result<Setting, String> {
+fn parse_override(text: &str) -> Result<ConfigOverride, String> {
     let expected = || "expected SECTION.KEY=VALUE, such as calls.timeout_ms=5000".to_owned();
     let (path, value) = text.split_once('=').ok_or_else(expected)?;
     let (section, key) = path.trim().split_once('.').ok_or_else(expected)?;
     if section.is_empty() || key.is_empty() {
         return Err(expected());
     }
-    Ok(Setting { section: section.to_owned(), key: key.to_owned(), value: value.trim().to_owned() })
+    Ok(ConfigOverride { section: section.to_owned(), key: key.to_owned(), value: value.trim().to_owned() })
 }
 
 /// A text in the form that the configuration never takes for anything else.
-pub(crate) fn quoted(text: &str) -> String {
+pub(crate) fn quote_toml(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
 impl ConfigArgs {
     /// Reads and checks. `flags` are the strongest: section, key, value.
-    pub(crate) fn load(
+    pub(crate) fn load_config(
         &self,
         mut flags: Vec<(&'static str, &'static str, String)>,
     ) -> Result<Config, CliError> {
         if let Some(folder) = &self.data {
-            flags.push(("store", "path", quoted(&folder.join(DATABASE).to_string_lossy())));
+            flags.push(("store", "path", quote_toml(&folder.join(DATABASE).to_string_lossy())));
         }
         // Later entries win, so `--set` beats the real environment.
-        let set = self.settings.iter().map(|Setting { section, key, value }| {
+        let set = self.settings.iter().map(|ConfigOverride { section, key, value }| {
             let key = key.to_uppercase().replace('.', "__");
             (format!("TOOLYARD_{}__{key}", section.to_uppercase()), value.clone())
         });
-        let environment = environment().chain(set).collect();
-        load(Sources { file: self.config.clone(), environment, flags }).map_err(CliError::Config)
+        let environment = env_variables().chain(set).collect();
+        load_config(ConfigSources { file: self.config.clone(), environment, flags }).map_err(CliError::Config)
     }
 }
 
 /// The one place where the environment is read as a whole; the variables of single flags are clap's. A variable that
 /// is not UTF-8 is none of ours.
-pub(crate) fn environment() -> impl Iterator<Item = (String, String)> {
+pub(crate) fn env_variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
@@ -79,18 +79,19 @@ mod tests {
     use super::*;
 
     fn args(settings: &[&str]) -> ConfigArgs {
-        let settings = settings.iter().map(|text| setting(text).unwrap()).collect();
+        let settings = settings.iter().map(|text| parse_override(text).unwrap()).collect();
         ConfigArgs { config: None, data: Some("a \"b".into()), settings }
     }
 
     #[test]
     fn settings_and_flags_reach_the_configuration() {
         let flags = vec![("calls", "in_flight", "7".to_owned())];
-        let config =
-            args(&["calls.timeout_ms=5", "calls.in_flight=9", "server.hosts=[\"a\"]"]).load(flags).unwrap();
+        let config = args(&["calls.timeout_ms=5", "calls.in_flight=9", "server.hosts=[\"a\"]"])
+            .load_config(flags)
+            .unwrap();
         assert_eq!((config.calls.timeout_ms, config.calls.in_flight), (5, 7));
         assert_eq!(config.server.hosts, ["a"]);
-        let config = args(&["models.x.url=http://127.0.0.1:1/v1"]).load(Vec::new()).unwrap();
+        let config = args(&["models.x.url=http://127.0.0.1:1/v1"]).load_config(Vec::new()).unwrap();
         assert_eq!(config.models["x"].url.as_deref(), Some("http://127.0.0.1:1/v1"));
         assert_eq!(config.store.path.to_str().unwrap(), "a \"b/toolyard.db");
     }
@@ -98,8 +99,8 @@ mod tests {
     #[test]
     fn what_is_no_setting_is_refused() {
         for text in ["", "a", "a.b", "a=b", ".b=c", "a.=c"] {
-            assert!(setting(text).is_err(), "{text}");
+            assert!(parse_override(text).is_err(), "{text}");
         }
-        assert!(matches!(args(&["no.such=1"]).load(Vec::new()), Err(CliError::Config(_))));
+        assert!(matches!(args(&["no.such=1"]).load_config(Vec::new()), Err(CliError::Config(_))));
     }
 }

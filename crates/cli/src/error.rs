@@ -4,9 +4,9 @@ use std::{io, path::PathBuf, time::Duration};
 
 use toolyard_net::{NetError, UrlRefused};
 use toolyard_protocol::Problem;
-use toolyard_server::{config::ConfigError, serve::StartError};
+use toolyard_server::{config::ConfigLoadError, serve::ServerStartError};
 
-use crate::client::Refused;
+use crate::client::ServerRefusal;
 
 /// Everything that ends a command.
 #[derive(Debug, thiserror::Error)]
@@ -18,13 +18,13 @@ pub(crate) enum CliError {
     #[error("cannot reach the server at {server}: {error}")]
     Unreachable { server: String, error: NetError },
     #[error("the server at {server} did not answer: {error}")]
-    NoAnswer { server: String, error: NetError },
+    NoResponse { server: String, error: NetError },
     #[error("the server at {server} did not answer within {wait:?}")]
-    TooSlow { server: String, wait: Duration },
+    TimedOut { server: String, wait: Duration },
     #[error("the answer of {server} cannot be read: {why}; is that a Toolyard server?")]
-    BadAnswer { server: String, why: String },
+    InvalidResponse { server: String, why: String },
     #[error("{0}")]
-    Refused(Box<Refused>),
+    Refused(Box<ServerRefusal>),
     #[error("cannot read {}: {error}", .file.display())]
     Unreadable { file: PathBuf, error: io::Error },
     #[error("cannot write {}: {error}", .file.display())]
@@ -36,11 +36,11 @@ pub(crate) enum CliError {
     #[error("cannot read {url}: {why}")]
     Fetch { url: String, why: String },
     #[error(transparent)]
-    Config(ConfigError),
+    Config(ConfigLoadError),
     #[error("the log cannot be started: {0}")]
     Log(String),
     #[error("the server cannot start: {0}")]
-    Start(StartError),
+    Start(ServerStartError),
     #[error("{message}")]
     Usage { message: String, next: String },
     #[error("nothing was changed")]
@@ -58,7 +58,7 @@ pub(crate) enum CliError {
     #[error("there is no model to ask")]
     NoModel,
     #[error("the answer failed: {0}")]
-    Answer(String),
+    AnswerFailed(String),
     #[error("the tool failed: {0}")]
     ToolFailed(String),
     #[error("nothing was measured: {0}")]
@@ -79,8 +79,8 @@ impl CliError {
             Self::Refused(refused) => &refused.code,
             Self::BadServer { .. } | Self::Usage { .. } => "USAGE",
             Self::Unreachable { .. } => "UNREACHABLE",
-            Self::NoAnswer { .. } | Self::TooSlow { .. } => "NO_ANSWER",
-            Self::BadAnswer { .. } => "BAD_ANSWER",
+            Self::NoResponse { .. } | Self::TimedOut { .. } => "NO_ANSWER",
+            Self::InvalidResponse { .. } => "BAD_ANSWER",
             Self::Unreadable { .. } | Self::TooLarge { .. } => "UNREADABLE_FILE",
             Self::Unwritable { .. } => "UNWRITABLE_FILE",
             Self::Problems { .. } => "INVALID_DOCUMENT",
@@ -93,7 +93,7 @@ impl CliError {
             Self::ConnectionLost(_) => "CONNECTION_LOST",
             Self::Interrupted | Self::Stopped => "INTERRUPTED",
             Self::NoModel => "NO_MODEL",
-            Self::Answer(_) => "ANSWER",
+            Self::AnswerFailed(_) => "ANSWER",
             Self::ToolFailed(_) => "EXECUTION_ERROR",
             Self::Eval(_) => "INVALID_DOCUMENT",
             Self::Output(_) => "OUTPUT",
@@ -101,10 +101,10 @@ impl CliError {
     }
 
     /// What to do now.
-    pub(crate) fn next(&self) -> Option<String> {
+    pub(crate) fn next_step(&self) -> Option<String> {
         let said = |text: &str| Some(text.to_owned());
         match self {
-            Self::Refused(refused) => refused.next().map(str::to_owned),
+            Self::Refused(refused) => refused.next_step().map(str::to_owned),
             Self::Usage { next, .. } => Some(next.clone()),
             Self::Unreachable { .. } => said(
                 "start a server with `toolyard serve`, or name another one with --server or TOOLYARD_URL",
@@ -112,10 +112,10 @@ impl CliError {
             Self::BadServer { .. } => {
                 said("write it like http://127.0.0.1:8787, in --server or TOOLYARD_URL")
             }
-            Self::NoAnswer { .. } | Self::TooSlow { .. } | Self::ConnectionLost(_) => {
+            Self::NoResponse { .. } | Self::TimedOut { .. } | Self::ConnectionLost(_) => {
                 said("look at the server's log, then try again")
             }
-            Self::BadAnswer { .. } => said("check --server and TOOLYARD_URL"),
+            Self::InvalidResponse { .. } => said("check --server and TOOLYARD_URL"),
             Self::Problems { .. } => {
                 said("nothing was changed; repair what is listed and run the command again")
             }
@@ -123,7 +123,7 @@ impl CliError {
                 "save the file and register the app with `toolyard apps add --package NAME --url URL --tools FILE`",
             ),
             Self::Config(_) => said("`toolyard schema config` prints every setting with its meaning"),
-            Self::Start(StartError::Listen { .. }) => {
+            Self::Start(ServerStartError::Listen { .. }) => {
                 said("choose another address with --listen, or stop what listens there")
             }
             Self::Start(_) => said("`toolyard doctor` checks configuration and files"),
@@ -136,7 +136,7 @@ impl CliError {
             Self::NoModel => said(
                 "`toolyard models` says what was looked for and how to add it; `--local` looks from here",
             ),
-            Self::Answer(_) => said("try again, or ask another model: `toolyard models` lists them"),
+            Self::AnswerFailed(_) => said("try again, or ask another model: `toolyard models` lists them"),
             Self::Runtime(_)
             | Self::Unreadable { .. }
             | Self::Unwritable { .. }

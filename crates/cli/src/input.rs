@@ -11,7 +11,7 @@ use crate::{error::CliError, text};
 const MAX_ANSWER_BYTES: u64 = 64;
 
 /// A whole file of at most so many bytes.
-pub(crate) fn file(path: &Path, limit: usize) -> Result<String, CliError> {
+pub(crate) fn read_text_file(path: &Path, limit: usize) -> Result<String, CliError> {
     let unreadable = |error| CliError::Unreadable { file: path.to_owned(), error };
     let file = std::fs::File::open(path).map_err(unreadable)?;
     let mut text = String::new();
@@ -21,14 +21,14 @@ pub(crate) fn file(path: &Path, limit: usize) -> Result<String, CliError> {
 }
 
 /// Asks before something is lost. Without a terminal there is nobody to ask, so `--yes` is needed.
-pub(crate) fn confirm(question: &str) -> Result<(), CliError> {
+pub(crate) fn ask_confirmation(question: &str) -> Result<(), CliError> {
     if !io::stdin().is_terminal() {
         let message = format!("there is no terminal to ask: {question}");
         return Err(CliError::usage(message, "add --yes if you are sure"));
     }
     let mut stderr = io::stderr().lock();
     // Names in the question may come from a server or a file.
-    write!(stderr, "{} [y/N] ", text::block(question))?;
+    write!(stderr, "{} [y/N] ", text::sanitize_block(question))?;
     stderr.flush()?;
     // Whoever is stopped while nobody answers must still be able to say so.
     drop(stderr);
@@ -47,8 +47,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");
         std::fs::write(&path, "12345").unwrap();
-        assert_eq!(file(&path, 5).unwrap(), "12345");
-        assert!(matches!(file(&path, 4), Err(CliError::TooLarge { limit: 4, .. })));
-        assert!(matches!(file(&folder.path().join("g"), 4), Err(CliError::Unreadable { .. })));
+        assert_eq!(read_text_file(&path, 5).unwrap(), "12345");
+        assert!(matches!(read_text_file(&path, 4), Err(CliError::TooLarge { limit: 4, .. })));
+        assert!(matches!(read_text_file(&folder.path().join("g"), 4), Err(CliError::Unreadable { .. })));
     }
 }

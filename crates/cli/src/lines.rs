@@ -6,7 +6,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt as _};
 
 /// One line.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Line {
+pub(crate) enum BoundedLine {
     /// Without its end. What is not UTF-8 is replaced.
     Text(String),
     /// Longer than the bound; skipped.
@@ -27,12 +27,12 @@ impl<R: AsyncBufRead + Unpin> BoundedLines<R> {
     }
 
     /// The next line, none at the end. Nothing is lost when the future is dropped.
-    pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
+    pub(crate) async fn next(&mut self) -> io::Result<Option<BoundedLine>> {
         loop {
             let available = self.from.fill_buf().await?;
             if available.is_empty() {
                 let ended = self.begun.is_empty() && !self.too_long;
-                return Ok(if ended { None } else { Some(self.take()) });
+                return Ok(if ended { None } else { Some(self.finish_line()) });
             }
             let end = available.iter().position(|byte| *byte == b'\n');
             let piece = &available[..end.unwrap_or(available.len())];
@@ -45,18 +45,18 @@ impl<R: AsyncBufRead + Unpin> BoundedLines<R> {
             let used = piece.len() + usize::from(end.is_some());
             self.from.consume(used);
             if end.is_some() {
-                return Ok(Some(self.take()));
+                return Ok(Some(self.finish_line()));
             }
         }
     }
 
-    fn take(&mut self) -> Line {
+    fn finish_line(&mut self) -> BoundedLine {
         let bytes = std::mem::take(&mut self.begun);
         if std::mem::take(&mut self.too_long) {
-            return Line::TooLong;
+            return BoundedLine::TooLong;
         }
         let text = String::from_utf8_lossy(&bytes);
-        Line::Text(text.strip_suffix('\r').unwrap_or(&text).to_owned())
+        BoundedLine::Text(text.strip_suffix('\r').unwrap_or(&text).to_owned())
     }
 }
 
@@ -64,7 +64,7 @@ impl<R: AsyncBufRead + Unpin> BoundedLines<R> {
 mod tests {
     use super::*;
 
-    async fn all(text: &str, limit: usize, buffer: usize) -> Vec<Line> {
+    async fn all(text: &str, limit: usize, buffer: usize) -> Vec<BoundedLine> {
         let mut lines =
             BoundedLines::new(tokio::io::BufReader::with_capacity(buffer, text.as_bytes()), limit);
         let mut all = Vec::new();
@@ -76,13 +76,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_line_over_the_bound_is_skipped_and_the_next_one_is_read() {
-        let text = |text: &str| Line::Text(text.to_owned());
+        let text = |text: &str| BoundedLine::Text(text.to_owned());
         for buffer in [1, 3, 100] {
             assert_eq!(
                 all("12345\n123456\n\nx\r\ny", 5, buffer).await,
-                [text("12345"), Line::TooLong, text(""), text("x"), text("y")]
+                [text("12345"), BoundedLine::TooLong, text(""), text("x"), text("y")]
             );
-            assert_eq!(all("123456", 5, buffer).await, [Line::TooLong]);
+            assert_eq!(all("123456", 5, buffer).await, [BoundedLine::TooLong]);
             assert_eq!(all("", 5, buffer).await, []);
         }
     }

@@ -18,11 +18,11 @@ mod signals;
 mod socket;
 mod text;
 mod tool_file;
-mod typed;
+mod typed_line;
 
 use std::process::ExitCode;
 
-use crate::{cli::Cli, commands::Verdict, error::CliError, output::Output};
+use crate::{cli::Cli, commands::CommandOutcome, error::CliError, output::CliOutput};
 
 // A call is many small allocations on one thread that are freed on another; mimalloc is made for that, and with it the
 // server needs less CPU for each call than with the system's allocator.
@@ -38,17 +38,17 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(code) => return code,
     };
-    let output = Output::new(cli.globals.json);
+    let output = CliOutput::new(cli.globals.json);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
-        Err(error) => return output.failed(&CliError::Runtime(error)),
+        Err(error) => return output.report_error(&CliError::Runtime(error)),
     };
-    let ended = runtime.block_on(commands::run(cli));
+    let ended = runtime.block_on(commands::run_command(cli));
     // A read of the terminal cannot be called off; the process must not wait for the next line.
     runtime.shutdown_background();
     match ended {
-        Ok(Verdict::Good) => ExitCode::SUCCESS,
-        Ok(Verdict::Bad) => ExitCode::FAILURE,
-        Err(error) => output.failed(&error),
+        Ok(CommandOutcome::Success) => ExitCode::SUCCESS,
+        Ok(CommandOutcome::Failure) => ExitCode::FAILURE,
+        Err(error) => output.report_error(&error),
     }
 }

@@ -10,32 +10,32 @@ use crate::error::CliError;
 
 /// Who may read a new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Readers {
+pub(crate) enum FileAccess {
     /// Whoever the system lets.
-    Usual,
+    SystemDefault,
     /// Its owner only.
-    Owner,
+    OwnerOnly,
 }
 
 /// Makes a file that was not there. One that is there stays as it is.
-pub(crate) fn make(path: &Path, text: &str, readers: Readers) -> Result<(), CliError> {
+pub(crate) fn create_file(path: &Path, text: &str, readers: FileAccess) -> Result<(), CliError> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
-    if readers == Readers::Owner {
+    if readers == FileAccess::OwnerOnly {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     }
     let mut file = options.open(path).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => there(path),
-        _ => unwritable(path, error),
+        io::ErrorKind::AlreadyExists => already_exists(path),
+        _ => write_error(path, error),
     })?;
-    file.write_all(text.as_bytes()).map_err(|error| unwritable(path, error))
+    file.write_all(text.as_bytes()).map_err(|error| write_error(path, error))
 }
 
 /// Puts a text into a file, whole or not at all.
-pub(crate) fn replace(path: &Path, text: &str) -> Result<(), CliError> {
+pub(crate) fn replace_file(path: &Path, text: &str) -> Result<(), CliError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let failed = |error| unwritable(path, error);
+    let failed = |error| write_error(path, error);
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
     file.write_all(text.as_bytes()).map_err(failed)?;
     // Temporary files are their owner's alone; a manifest is for everybody, as the file before it was.
@@ -50,14 +50,14 @@ pub(crate) fn replace(path: &Path, text: &str) -> Result<(), CliError> {
 }
 
 /// Refuses to write over something.
-pub(crate) fn there(path: &Path) -> CliError {
+pub(crate) fn already_exists(path: &Path) -> CliError {
     CliError::usage(
         format!("{} is there already, and stays as it is", path.display()),
         "name another one, or move it away",
     )
 }
 
-fn unwritable(path: &Path, error: io::Error) -> CliError {
+fn write_error(path: &Path, error: io::Error) -> CliError {
     CliError::Unwritable { file: path.to_owned(), error }
 }
 
@@ -69,13 +69,13 @@ mod tests {
     fn a_file_that_is_there_is_not_made_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");
-        make(&path, "one", Readers::Owner).unwrap();
-        assert!(matches!(make(&path, "two", Readers::Owner), Err(CliError::Usage { .. })));
-        replace(&path, "three").unwrap();
+        create_file(&path, "one", FileAccess::OwnerOnly).unwrap();
+        assert!(matches!(create_file(&path, "two", FileAccess::OwnerOnly), Err(CliError::Usage { .. })));
+        replace_file(&path, "three").unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "three");
-        assert!(matches!(replace(&folder.path().join("no/f"), ""), Err(CliError::Unwritable { .. })));
+        assert!(matches!(replace_file(&folder.path().join("no/f"), ""), Err(CliError::Unwritable { .. })));
         assert!(matches!(
-            make(&folder.path().join("no/f"), "", Readers::Usual),
+            create_file(&folder.path().join("no/f"), "", FileAccess::SystemDefault),
             Err(CliError::Unwritable { .. })
         ));
     }
@@ -87,10 +87,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
         let (secret, public) = (folder.path().join("s"), folder.path().join("p"));
-        make(&secret, "", Readers::Owner).unwrap();
-        replace(&public, "").unwrap();
+        create_file(&secret, "", FileAccess::OwnerOnly).unwrap();
+        replace_file(&public, "").unwrap();
         assert_eq!((mode(&secret), mode(&public)), (0o600, 0o644));
-        replace(&secret, "again").unwrap();
+        replace_file(&secret, "again").unwrap();
         assert_eq!(mode(&secret), 0o600, "it stays so");
     }
 }

@@ -11,14 +11,14 @@ use toolyard_protocol::Problem;
 use crate::{error::CliError, text};
 
 /// A result: JSON for programs, text for people.
-pub(crate) trait Show: Serialize {
+pub(crate) trait RenderText: Serialize {
     /// For people, without a newline at the end.
-    fn text(&self) -> String;
+    fn render_text(&self) -> String;
 }
 
 /// Where results go, and in which form.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Output {
+pub(crate) struct CliOutput {
     json: bool,
 }
 
@@ -38,7 +38,7 @@ struct ErrorParts<'a> {
     next: Option<String>,
 }
 
-impl Output {
+impl CliOutput {
     pub(crate) fn new(json: bool) -> Self {
         Self { json }
     }
@@ -49,26 +49,26 @@ impl Output {
     }
 
     /// Writes a result, and a newline.
-    pub(crate) fn show<T: Show>(self, result: &T) -> Result<(), CliError> {
-        if self.json { self.line(&json_line(result)) } else { self.line(&result.text()) }
+    pub(crate) fn print_result<T: RenderText>(self, result: &T) -> Result<(), CliError> {
+        if self.json { self.print_line(&json_line(result)) } else { self.print_line(&result.render_text()) }
     }
 
     /// Writes a line of the result, or some. Texts of servers, apps and files are in it, so what could steer a terminal is
     /// made harmless here, whoever made the line.
-    pub(crate) fn line(self, line: &str) -> Result<(), CliError> {
-        let line = if self.json { text::json(line) } else { text::block(line) };
+    pub(crate) fn print_line(self, line: &str) -> Result<(), CliError> {
+        let line = if self.json { text::sanitize_json(line) } else { text::sanitize_block(line) };
         let mut stdout = io::stdout().lock();
         writeln!(stdout, "{line}")?;
         Ok(stdout.flush()?)
     }
 
     /// Says something beside the result. If nobody can hear it, nothing is lost.
-    pub(crate) fn note(self, note: &str) {
-        let _ = writeln!(io::stderr().lock(), "{}", text::block(note));
+    pub(crate) fn print_note(self, note: &str) {
+        let _ = writeln!(io::stderr().lock(), "{}", text::sanitize_block(note));
     }
 
     /// Says what went wrong and what to do.
-    pub(crate) fn failed(self, error: &CliError) -> ExitCode {
+    pub(crate) fn report_error(self, error: &CliError) -> ExitCode {
         if error.is_closed_output() {
             return ExitCode::SUCCESS;
         }
@@ -77,14 +77,16 @@ impl Output {
                 code: error.code(),
                 message: error.to_string(),
                 problems: error.problems(),
-                next: error.next(),
+                next: error.next_step(),
             };
-            let _ = self.line(&json_line(&ErrorBody { error: parts }));
+            let _ = self.print_line(&json_line(&ErrorBody { error: parts }));
         } else {
             let mut lines = vec![format!("error: {error}")];
-            lines.extend(error.problems().iter().map(|problem| format!("  - {}", text::problem(problem))));
-            lines.extend(error.next().map(|next| format!("next: {next}")));
-            self.note(&lines.join("\n"));
+            lines.extend(
+                error.problems().iter().map(|problem| format!("  - {}", text::format_problem(problem))),
+            );
+            lines.extend(error.next_step().map(|next| format!("next: {next}")));
+            self.print_note(&lines.join("\n"));
         }
         ExitCode::from(error.exit_code())
     }

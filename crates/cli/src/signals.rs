@@ -1,3 +1,3 @@
 //! SIGINT and SIGTERM, as the server waits for them.
 
-pub(crate) use toolyard_server::process::{Signal, Signals};
+pub(crate) use toolyard_server::process::{ProcessSignal, SignalListener};

@@ -8,14 +8,14 @@ use tokio_tungstenite::{
     WebSocketStream, client_async_with_config,
     tungstenite::{self, client::IntoClientRequest as _, protocol::WebSocketConfig},
 };
-use toolyard_net::{Guard, NetError, NotSent, OutsideUrl, Stream};
+use toolyard_net::{DialedStream, Guard, NetError, NotSent, OutsideUrl};
 
-use crate::{cli::Context, client::header_value, error::CliError};
+use crate::{cli::CommandContext, client::header_value, error::CliError};
 
 /// How long the server may take to let us in.
 const WAIT: Duration = Duration::from_secs(10);
 
-pub(crate) type Socket = WebSocketStream<Stream>;
+pub(crate) type ServerSocket = WebSocketStream<DialedStream>;
 
 /// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +27,7 @@ pub(crate) enum DialError {
 }
 
 /// Which socket.
-pub(crate) struct Door {
+pub(crate) struct SocketEndpoint {
     /// Its path below the server's address.
     pub(crate) path: &'static str,
     /// What is spoken there, where it has to be said.
@@ -37,8 +37,8 @@ pub(crate) struct Door {
 }
 
 /// Opens sockets.
-pub(crate) struct Dialer {
-    net: toolyard_net::Dialer,
+pub(crate) struct ServerDialer {
+    net: toolyard_net::GuardedDialer,
     server: String,
     dial: Uri,
     socket: String,
@@ -46,12 +46,12 @@ pub(crate) struct Dialer {
     max_message: usize,
 }
 
-impl Dialer {
-    pub(crate) fn new(cx: &Context, door: &Door) -> Result<Self, CliError> {
-        let bad = |error| CliError::BadServer { server: cx.server().to_owned(), error };
+impl ServerDialer {
+    pub(crate) fn new(cx: &CommandContext, door: &SocketEndpoint) -> Result<Self, CliError> {
+        let bad = |error| CliError::BadServer { server: cx.server_url().to_owned(), error };
         // The user named this server, so it may be anywhere.
-        let guard = Guard::open();
-        let server = OutsideUrl::parse(cx.server(), &guard).map_err(bad)?;
+        let guard = Guard::unrestricted();
+        let server = OutsideUrl::parse(cx.server_url(), &guard).map_err(bad)?;
         let dial = server.join(door.path);
         let mut headers = HeaderMap::new();
         if let Some(token) = cx.token() {
@@ -67,7 +67,7 @@ impl Dialer {
         }
         let socket = dial.to_string().replacen("http", "ws", 1);
         Ok(Self {
-            net: toolyard_net::Dialer::new(guard, WAIT),
+            net: toolyard_net::GuardedDialer::new(guard, WAIT),
             server: server.to_string(),
             dial,
             socket,
@@ -77,12 +77,12 @@ impl Dialer {
     }
 
     /// One try.
-    pub(crate) async fn dial(&self) -> Result<Socket, DialError> {
+    pub(crate) async fn dial(&self) -> Result<ServerSocket, DialError> {
         let late = |_| DialError::NotReached(NotSent::ConnectTimeout(WAIT).into());
-        timeout(WAIT, self.open()).await.map_err(late)?
+        timeout(WAIT, self.open_socket()).await.map_err(late)?
     }
 
-    async fn open(&self) -> Result<Socket, DialError> {
+    async fn open_socket(&self) -> Result<ServerSocket, DialError> {
         let broken = |error: tungstenite::Error| NetError::Broken { detail: error.to_string() };
         let mut request = self.socket.as_str().into_client_request().map_err(broken)?;
         request.headers_mut().extend(self.headers.clone());
@@ -101,11 +101,11 @@ impl Dialer {
     }
 
     /// A server that was not reached, as everybody tells it.
-    pub(crate) fn unreached(&self, error: NetError) -> CliError {
+    pub(crate) fn connection_error(&self, error: NetError) -> CliError {
         let server = self.server.clone();
         match error {
             error @ NetError::NotSent(_) => CliError::Unreachable { server, error },
-            error => CliError::NoAnswer { server, error },
+            error => CliError::NoResponse { server, error },
         }
     }
 }

@@ -6,18 +6,18 @@ use std::fmt::Write as _;
 use toolyard_protocol::Problem;
 
 /// One line: every control character is a space.
-pub(crate) fn line(text: &str) -> String {
+pub(crate) fn sanitize_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// Some lines: line ends and tabs stay, every other control character is a space.
-pub(crate) fn block(text: &str) -> String {
+pub(crate) fn sanitize_block(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { ' ' } else { c }).collect()
 }
 
 /// JSON on one line: JSON itself lets some control characters stand in texts as they are, which a terminal would obey. They
 /// are escaped, and mean the same.
-pub(crate) fn json(line: &str) -> String {
+pub(crate) fn sanitize_json(line: &str) -> String {
     let mut safe = String::with_capacity(line.len());
     for c in line.chars() {
         match c {
@@ -32,12 +32,12 @@ pub(crate) fn json(line: &str) -> String {
 
 /// The first line of a text, cut to a length.
 pub(crate) fn first_line(text: &str, most: usize) -> String {
-    let first = line(text.trim_start().lines().next().unwrap_or_default());
-    cut(&first, most)
+    let first = sanitize_line(text.trim_start().lines().next().unwrap_or_default());
+    truncate_text(&first, most)
 }
 
 /// A text of at most so many characters.
-pub(crate) fn cut(text: &str, most: usize) -> String {
+pub(crate) fn truncate_text(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }
@@ -45,12 +45,16 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
 }
 
 /// A problem; one of the whole document has no path to show.
-pub(crate) fn problem(problem: &Problem) -> String {
-    if problem.path.is_empty() { line(&problem.message) } else { line(&problem.to_string()) }
+pub(crate) fn format_problem(problem: &Problem) -> String {
+    if problem.path.is_empty() {
+        sanitize_line(&problem.message)
+    } else {
+        sanitize_line(&problem.to_string())
+    }
 }
 
 /// A command as a shell would take it.
-pub(crate) fn command_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn shell_quote<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"_-./:=@%+,".contains(&b);
     let word = |word: &str| match !word.is_empty() && word.bytes().all(plain) {
         true => word.to_owned(),
@@ -60,8 +64,9 @@ pub(crate) fn command_line<'a>(words: impl IntoIterator<Item = &'a str>) -> Stri
 }
 
 /// Columns, each as wide as its widest cell. Cells are made safe here.
-pub(crate) fn table<const N: usize>(rows: &[[String; N]]) -> String {
-    let rows: Vec<[String; N]> = rows.iter().map(|row| row.each_ref().map(|cell| line(cell))).collect();
+pub(crate) fn format_table<const N: usize>(rows: &[[String; N]]) -> String {
+    let rows: Vec<[String; N]> =
+        rows.iter().map(|row| row.each_ref().map(|cell| sanitize_line(cell))).collect();
     let mut widths = [0; N];
     for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
@@ -84,32 +89,35 @@ mod tests {
 
     #[test]
     fn nothing_reaches_the_terminal_that_moves_its_cursor() {
-        assert_eq!(line("a\u{1b}[2Jb\nc\u{9b}d"), "a [2Jb c d");
-        assert_eq!(block("a\u{7}b\n\tc\r"), "a b\n\tc ");
-        assert_eq!(table(&[["\u{1b}x".to_owned()]]), " x");
+        assert_eq!(sanitize_line("a\u{1b}[2Jb\nc\u{9b}d"), "a [2Jb c d");
+        assert_eq!(sanitize_block("a\u{7}b\n\tc\r"), "a b\n\tc ");
+        assert_eq!(format_table(&[["\u{1b}x".to_owned()]]), " x");
         let written = serde_json::to_string("a\u{9b}2Jb\u{7f}\u{1b}").unwrap();
         assert!(written.contains('\u{9b}'), "JSON does not escape it");
-        assert_eq!(json(&written), r#""a\u009b2Jb\u007f\u001b""#);
-        assert_eq!(json("{\t\"a\":\r1}"), "{ \"a\": 1}");
-        assert_eq!(serde_json::from_str::<String>(&json(&written)).unwrap(), "a\u{9b}2Jb\u{7f}\u{1b}");
+        assert_eq!(sanitize_json(&written), r#""a\u009b2Jb\u007f\u001b""#);
+        assert_eq!(sanitize_json("{\t\"a\":\r1}"), "{ \"a\": 1}");
+        assert_eq!(
+            serde_json::from_str::<String>(&sanitize_json(&written)).unwrap(),
+            "a\u{9b}2Jb\u{7f}\u{1b}"
+        );
     }
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
         let rows = [["a", "bb", "c"], ["lang", "ö", ""]].map(|row| row.map(str::to_owned));
-        assert_eq!(table(&rows), "a     bb  c\nlang  ö");
+        assert_eq!(format_table(&rows), "a     bb  c\nlang  ö");
     }
 
     #[test]
     fn commands_are_shown_as_a_shell_takes_them() {
         let words = ["npx", "-y", "@a/b@1", "two words", "it's", "", "$(rm)"];
-        assert_eq!(command_line(words), r"npx -y @a/b@1 'two words' 'it'\''s' '' '$(rm)'");
+        assert_eq!(shell_quote(words), r"npx -y @a/b@1 'two words' 'it'\''s' '' '$(rm)'");
     }
 
     #[test]
     fn long_texts_are_cut() {
         assert_eq!(first_line("  one two\nthree", 80), "one two");
         assert_eq!(first_line("one two", 4), "one…");
-        assert_eq!(cut("one", 3), "one");
+        assert_eq!(truncate_text("one", 3), "one");
     }
 }

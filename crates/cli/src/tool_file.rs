@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
 use toolyard_protocol::{
     Problem,
-    items::Items,
+    items::AppItems,
     legacy::{ToolSchema, TpaConfig, read_tools},
     raw::to_raw,
     tool::ToolDefinition,
@@ -21,7 +21,7 @@ pub(crate) const MAX_TOOL_FILE_BYTES: usize = 8 * 1024 * 1024;
 /// Which form the file had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Form {
+pub(crate) enum ToolFileFormat {
     /// MCP definitions.
     Definitions,
     /// The list of an older console.
@@ -30,9 +30,9 @@ pub(crate) enum Form {
     TpaConfig,
 }
 
-impl Form {
+impl ToolFileFormat {
     /// For people.
-    pub(crate) const fn words(self) -> &'static str {
+    pub(crate) const fn label(self) -> &'static str {
         match self {
             Self::Definitions => "MCP tool definitions",
             Self::Console => "a tool list of the older console",
@@ -44,11 +44,11 @@ impl Form {
 /// A file with tools.
 #[derive(Debug)]
 pub(crate) struct ToolFile {
-    pub(crate) form: Form,
+    pub(crate) form: ToolFileFormat,
     /// MCP definitions.
     pub(crate) tools: Vec<Box<RawValue>>,
     /// Prompts, resources and templates beside them.
-    pub(crate) items: Items,
+    pub(crate) items: AppItems,
     /// What else the file says of the app; empty for a bare list.
     pub(crate) about: Map<String, Value>,
 }
@@ -56,7 +56,7 @@ pub(crate) struct ToolFile {
 impl ToolFile {
     /// Reads a file.
     pub(crate) fn open(path: &Path) -> Result<Self, CliError> {
-        let text = input::file(path, MAX_TOOL_FILE_BYTES)?;
+        let text = input::read_text_file(path, MAX_TOOL_FILE_BYTES)?;
         Self::parse(&text)
             .map_err(|problems| CliError::Problems { what: path.display().to_string(), problems })
     }
@@ -66,15 +66,19 @@ impl ToolFile {
         let document: Value = serde_json::from_str(text)
             .map_err(|error| vec![Problem::new("", format!("not JSON: {error}"))])?;
         let (form, tools, about) = match document {
-            Value::Array(list) if are_definitions(&list) => (Form::Definitions, raw_list(text)?, Map::new()),
-            Value::Array(list) => (Form::Console, converted(&read_tools(&Value::Array(list))?), Map::new()),
+            Value::Array(list) if are_definitions(&list) => {
+                (ToolFileFormat::Definitions, raw_list(text)?, Map::new())
+            }
+            Value::Array(list) => {
+                (ToolFileFormat::Console, convert_tools(&read_tools(&Value::Array(list))?), Map::new())
+            }
             Value::Object(mut about) => {
                 let tools = about.remove("tools");
                 match tools {
                     Some(Value::Array(list)) if are_definitions(&list) => {
-                        (Form::Definitions, raw_member(text)?, about)
+                        (ToolFileFormat::Definitions, raw_member(text)?, about)
                     }
-                    _ => (Form::TpaConfig, converted(&TpaConfig::read(text)?.tools), about),
+                    _ => (ToolFileFormat::TpaConfig, convert_tools(&TpaConfig::parse(text)?.tools), about),
                 }
             }
             _ => {
@@ -82,8 +86,8 @@ impl ToolFile {
                 return Err(vec![Problem::new("", expected)]);
             }
         };
-        let items = items_of(text, &about)?;
-        let mut problems = ToolDefinition::read_set(&tools).err().unwrap_or_default();
+        let items = read_items(text, &about)?;
+        let mut problems = ToolDefinition::parse_set(&tools).err().unwrap_or_default();
         problems.extend(items.problems());
         if problems.is_empty() { Ok(Self { form, tools, items, about }) } else { Err(problems) }
     }
@@ -94,25 +98,25 @@ fn are_definitions(list: &[Value]) -> bool {
     list.iter().any(|tool| tool.get("inputSchema").is_some())
 }
 
-fn converted(tools: &[ToolSchema]) -> Vec<Box<RawValue>> {
+fn convert_tools(tools: &[ToolSchema]) -> Vec<Box<RawValue>> {
     tools.iter().map(|tool| to_raw(&tool.to_definition())).collect()
 }
 
-fn unreadable(error: serde_json::Error) -> Vec<Problem> {
+fn tools_problem(error: serde_json::Error) -> Vec<Problem> {
     vec![Problem::new("tools", error.to_string())]
 }
 
 /// The lists beside the tools, where the file is an object that has some.
-fn items_of(text: &str, about: &Map<String, Value>) -> Result<Items, Vec<Problem>> {
+fn read_items(text: &str, about: &Map<String, Value>) -> Result<AppItems, Vec<Problem>> {
     if about.is_empty() {
-        return Ok(Items::default());
+        return Ok(AppItems::default());
     }
     let lists = "expected lists of definitions in `prompts`, `resources` and `resourceTemplates`";
     serde_json::from_str(text).map_err(|error| vec![Problem::new("", format!("{lists}: {error}"))])
 }
 
 fn raw_list(text: &str) -> Result<Vec<Box<RawValue>>, Vec<Problem>> {
-    serde_json::from_str(text).map_err(unreadable)
+    serde_json::from_str(text).map_err(tools_problem)
 }
 
 fn raw_member(text: &str) -> Result<Vec<Box<RawValue>>, Vec<Problem>> {
@@ -120,7 +124,7 @@ fn raw_member(text: &str) -> Result<Vec<Box<RawValue>>, Vec<Problem>> {
     struct Set {
         tools: Vec<Box<RawValue>>,
     }
-    serde_json::from_str(text).map(|set: Set| set.tools).map_err(unreadable)
+    serde_json::from_str(text).map(|set: Set| set.tools).map_err(tools_problem)
 }
 
 #[cfg(test)]
@@ -137,7 +141,7 @@ mod tests {
     fn definitions_stay_byte_for_byte() {
         for text in [format!("[{DEFINITION}]"), format!(r#"{{"tools":[{DEFINITION}],"version":1}}"#)] {
             let file = ToolFile::parse(&text).unwrap();
-            assert_eq!((file.form, file.tools[0].get()), (Form::Definitions, DEFINITION));
+            assert_eq!((file.form, file.tools[0].get()), (ToolFileFormat::Definitions, DEFINITION));
         }
     }
 
@@ -159,7 +163,7 @@ mod tests {
         let tool = r#"{"id":"add","description":"Adds","parameters":{"n":{"type":"number","description":"d","required":true}}}"#;
         let list = ToolFile::parse(&format!("[{tool}]")).unwrap();
         let config = ToolFile::parse(&format!(r#"{{"name":"My app","tools":[{tool}]}}"#)).unwrap();
-        assert_eq!((list.form, config.form), (Form::Console, Form::TpaConfig));
+        assert_eq!((list.form, config.form), (ToolFileFormat::Console, ToolFileFormat::TpaConfig));
         assert_eq!(config.about["name"], "My app");
         assert_eq!(list.tools[0].get(), config.tools[0].get());
         assert!(list.tools[0].get().starts_with(r#"{"name":"add","description":"Adds","inputSchema":{"#));

@@ -15,7 +15,7 @@ use http::{Method, Request};
 use http_body_util::Full;
 use serde_json::{Value, json};
 use toolyard_net::{ClientSettings, Guard, HttpClient};
-use toolyard_testkit::{Act, FakeApp, OnWebhook};
+use toolyard_testkit::{AppBehavior, FakeApp, OnWebhook};
 
 const PACKAGE: &str = "com.example.echo";
 
@@ -38,7 +38,7 @@ impl Server {
         let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
         let url =
             lines.filter_map(|line| line.strip_prefix("listening on ").map(str::to_owned)).next().unwrap();
-        Self { child, url, http: HttpClient::new(Guard::open(), ClientSettings::default()) }
+        Self { child, url, http: HttpClient::new(Guard::unrestricted(), ClientSettings::default()) }
     }
 
     fn kill(mut self) {
@@ -82,7 +82,7 @@ impl Server {
         let body = json!({ "packageName": PACKAGE, "publicUrl": app.url(), "kind": kind, "tools": tools });
         let (status, created) = self.send(Method::POST, "/api/apps", &[], body).await.unwrap();
         assert_eq!(status, 201, "{created}");
-        app.uses_key(created["apiKey"].as_str().unwrap());
+        app.set_api_key(created["apiKey"].as_str().unwrap());
         self.send(Method::PUT, &format!("/api/installs/{PACKAGE}"), &[], json!({})).await.unwrap();
     }
 }
@@ -98,7 +98,7 @@ async fn a_call_under_way_is_not_made_again() {
     let server = Server::start(folder.path());
     server.register(&app, "tools-only").await;
     let device = server.device().await;
-    app.acts(Act::Hang);
+    app.set_behavior(AppBehavior::Hang);
     let server = Arc::new(server);
     let calling = {
         let server = server.clone();
@@ -106,17 +106,17 @@ async fn a_call_under_way_is_not_made_again() {
     };
     tokio::select! {
         _ = calling => panic!("the app hangs"),
-        _ = app.wait_seen("/tool", 1) => {}
+        _ = app.wait_requests("/tool", 1) => {}
     }
     Arc::into_inner(server).unwrap().kill();
     drop(device);
 
-    app.acts(Act::reply("again"));
+    app.set_behavior(AppBehavior::reply("again"));
     let server = Server::start(folder.path());
     let _device = server.device().await;
     let (status, answer) = server.call("k").await.unwrap();
     assert_eq!((status, code(&answer)), (409, "OUTCOME_UNKNOWN"));
-    assert_eq!(app.seen("/tool").len(), 1);
+    assert_eq!(app.requests("/tool").len(), 1);
     assert_eq!(server.call("another").await.unwrap().0, 200);
     server.kill();
 }
@@ -136,7 +136,7 @@ async fn a_call_that_waits_for_its_app_is_not_made_again() {
     };
     tokio::select! {
         _ = calling => panic!("the app never connects"),
-        _ = app.wait_seen("/webhook", 1) => {}
+        _ = app.wait_requests("/webhook", 1) => {}
     }
     Arc::into_inner(server).unwrap().kill();
     drop(device);
@@ -145,7 +145,7 @@ async fn a_call_that_waits_for_its_app_is_not_made_again() {
     let _device = server.device().await;
     let (status, answer) = server.call("k").await.unwrap();
     assert_eq!((status, code(&answer)), (409, "OUTCOME_UNKNOWN"));
-    assert!(app.seen("/tool").is_empty());
+    assert!(app.requests("/tool").is_empty());
     server.kill();
 }
 
@@ -153,7 +153,7 @@ async fn a_call_that_waits_for_its_app_is_not_made_again() {
 async fn an_outcome_that_was_answered_is_remembered() {
     let folder = tempfile::tempdir().unwrap();
     let app = FakeApp::start(PACKAGE).await;
-    app.acts(Act::reply("once"));
+    app.set_behavior(AppBehavior::reply("once"));
     let server = Server::start(folder.path());
     server.register(&app, "tools-only").await;
     let device = server.device().await;
@@ -161,11 +161,11 @@ async fn an_outcome_that_was_answered_is_remembered() {
     server.kill();
     drop(device);
 
-    app.acts(Act::reply("twice"));
+    app.set_behavior(AppBehavior::reply("twice"));
     let server = Server::start(folder.path());
     let _device = server.device().await;
     assert_eq!(server.call("k").await.unwrap().1["content"], "once");
-    assert_eq!(app.seen("/tool").len(), 1);
+    assert_eq!(app.requests("/tool").len(), 1);
     let (_, calls) = server.send(Method::GET, "/api/calls", &[], json!({})).await.unwrap();
     assert_eq!(
         calls["calls"].as_array().unwrap().len(),
@@ -213,7 +213,7 @@ async fn whenever_it_is_killed_each_key_runs_at_most_once() {
         for (status, answer) in again {
             assert!(status == 200 || code(&answer) == "OUTCOME_UNKNOWN", "{status} {answer}");
         }
-        let seen = app.seen("/tool");
+        let seen = app.requests("/tool");
         for i in 0..40 {
             let times = seen.iter().filter(|seen| seen.headers["idempotency-key"] == key(i).as_str()).count();
             assert!(times <= 1, "{} ran {times} times", key(i));

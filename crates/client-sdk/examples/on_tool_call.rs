@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, io::Write as _, sync::Arc};
 
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
-use toolyard_client_sdk::{CallRun, Client, Question, ToolContext, ToolError, create_dynamic_tool};
+use toolyard_client_sdk::{CallRun, ChatQuestion, Client, ToolContext, ToolError, create_dynamic_tool};
 
 /// A confirmation dialog: nothing runs that the user did not agree to. The time that the user takes counts as the tool's, so
 /// [`ClientBuilder::tool_timeout`](toolyard_client_sdk::ClientBuilder::tool_timeout) should be generous.
@@ -73,7 +73,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 
     let allowed = Arc::new(BTreeSet::from(["note".to_owned()]));
-    let ask = || Question::from("Take a note that the milk is out.");
+    let ask = || ChatQuestion::from("Take a note that the milk is out.");
     let questions = [
         ask(),
         ask().on_tool_call(confirmed),

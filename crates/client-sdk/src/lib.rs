@@ -27,8 +27,8 @@
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | a server, and what is asked | [`Client`], [`Question`] |
-//! | what is told | [`ChatStream`], [`Event`], [`Answer`] |
+//! | a server, and what is asked | [`Client`], [`ChatQuestion`] |
+//! | what is told | [`ChatStream`], [`ChatEvent`], [`ChatAnswer`] |
 //! | a tool that runs here | [`tool`] |
 //! | plugins: tools and hooks together | [`plugin`] |
 //! | plugins that ship: files, pages, SQLite, MCP servers | [`plugins`] |
@@ -47,11 +47,13 @@ pub mod stream;
 pub mod tool;
 pub mod wire;
 
-pub use chat::{Answer, CallResult, ChatError, ChatStream, Event, Finish};
-pub use client::{Client, ClientBuilder, ClientError, Question};
-pub use message::{Message, Part, Role};
-pub use plugin::{Draft, HookError, Hooks, OwnTools, Plugin, PluginError, PluginManager};
-pub use tool::{Call, CallRun, Progress, Tool, ToolContext, ToolError, create_dynamic_tool, create_tool};
+pub use chat::{CallResult, ChatAnswer, ChatError, ChatEvent, ChatFinish, ChatStream};
+pub use client::{ChatQuestion, Client, ClientBuildError, ClientBuilder};
+pub use message::{Message, MessagePart, MessageRole};
+pub use plugin::{HookError, Hooks, Plugin, PluginError, PluginManager, PluginTools, RequestDraft};
+pub use tool::{
+    CallRun, Tool, ToolCall, ToolContext, ToolError, ToolProgress, create_dynamic_tool, create_tool,
+};
 pub use toolyard_protocol::chat::{
     ClientTool, ClientToolLimits,
     ui::{NoticeData, ToolData},

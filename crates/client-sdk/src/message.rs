@@ -4,12 +4,12 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::SerializeMap as _};
 use serde_json::{Map, Value, json};
 
-use crate::tool::Call;
+use crate::tool::ToolCall;
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub enum MessageRole {
     /// The user.
     User,
     /// The model, and what its calls came to.
@@ -26,16 +26,16 @@ pub struct Message {
     /// Its id. An answer that goes on keeps it.
     pub id: Option<String>,
     /// Who speaks.
-    pub role: Role,
+    pub role: MessageRole,
     /// What is said, in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<MessagePart>,
     /// Its other members, such as `metadata`.
     pub more: Map<String, Value>,
 }
 
 /// A part of a message.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Part {
+pub enum MessagePart {
     /// Words.
     Text(String),
     /// Thoughts. The server does not show them to a model again.
@@ -59,14 +59,14 @@ pub enum Part {
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallPart {
     /// The call.
-    pub call: Call,
+    pub call: ToolCall,
     /// What it came to.
-    pub end: End,
+    pub end: CallPartState,
 }
 
 /// What a call came to.
 #[derive(Debug, Clone, PartialEq)]
-pub enum End {
+pub enum CallPartState {
     /// Nothing yet.
     Open,
     /// A result.
@@ -76,23 +76,23 @@ pub enum End {
 }
 
 impl Message {
-    fn of(role: Role, text: impl Into<String>) -> Self {
-        Self { id: None, role, parts: vec![Part::Text(text.into())], more: Map::new() }
+    fn with_text(role: MessageRole, text: impl Into<String>) -> Self {
+        Self { id: None, role, parts: vec![MessagePart::Text(text.into())], more: Map::new() }
     }
 
     /// The user says this.
     pub fn user(text: impl Into<String>) -> Self {
-        Self::of(Role::User, text)
+        Self::with_text(MessageRole::User, text)
     }
 
     /// The model has said this.
     pub fn assistant(text: impl Into<String>) -> Self {
-        Self::of(Role::Assistant, text)
+        Self::with_text(MessageRole::Assistant, text)
     }
 
     /// How the model shall behave. `system` of the client or the question does the same.
     pub fn system(text: impl Into<String>) -> Self {
-        Self::of(Role::System, text)
+        Self::with_text(MessageRole::System, text)
     }
 
     /// With this id.
@@ -104,31 +104,31 @@ impl Message {
 
     /// With one more part.
     #[must_use]
-    pub fn with_part(mut self, part: Part) -> Self {
+    pub fn with_part(mut self, part: MessagePart) -> Self {
         self.parts.push(part);
         self
     }
 
     /// Its words, each text on a line of its own.
     pub fn text(&self) -> String {
-        words(&self.parts)
+        join_texts(&self.parts)
     }
 
     /// The ids of its calls, in whichever form they are.
     pub(crate) fn call_ids(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Call(part) => Some(part.call.id.as_str()),
-            Part::Other(value) => value.get("toolCallId")?.as_str(),
+            MessagePart::Call(part) => Some(part.call.id.as_str()),
+            MessagePart::Other(value) => value.get("toolCallId")?.as_str(),
             _ => None,
         })
     }
 }
 
 /// The words of parts.
-pub(crate) fn words(parts: &[Part]) -> String {
+pub(crate) fn join_texts(parts: &[MessagePart]) -> String {
     let texts = parts.iter().filter_map(|part| match part {
-        Part::Text(text) => Some(text.as_str()),
-        Part::Other(value) if value["type"] == "text" => value["text"].as_str(),
+        MessagePart::Text(text) => Some(text.as_str()),
+        MessagePart::Other(value) if value["type"] == "text" => value["text"].as_str(),
         _ => None,
     });
     texts.collect::<Vec<_>>().join("\n")
@@ -167,13 +167,13 @@ impl<'de> Deserialize<'de> for Message {
             (None | Some(Value::Array(_)), None | Some(Value::Null)) => Vec::new(),
             _ => return Err(D::Error::custom("expected `parts`, a list, or `content`, a text")),
         };
-        Ok(Self { id, role, parts: parts.into_iter().map(Part::read).collect(), more: fields })
+        Ok(Self { id, role, parts: parts.into_iter().map(MessagePart::from_value).collect(), more: fields })
     }
 }
 
-impl Part {
+impl MessagePart {
     /// A part as a type, where nothing of it would be lost.
-    fn read(value: Value) -> Self {
+    fn from_value(value: Value) -> Self {
         let Some(fields) = value.as_object() else { return Self::Other(value) };
         let text = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
         let only = |names: &[&str]| fields.keys().all(|key| names.contains(&key.as_str()));
@@ -184,9 +184,10 @@ impl Part {
             Some("file") if only(&["type", "mediaType", "url"]) => {
                 text("mediaType").and_then(|media_type| text("url").map(|url| Self::File { media_type, url }))
             }
-            Some(kind) => {
-                kind.strip_prefix("tool-").and_then(|tool| CallPart::read(tool, fields)).map(Self::Call)
-            }
+            Some(kind) => kind
+                .strip_prefix("tool-")
+                .and_then(|tool| CallPart::from_fields(tool, fields))
+                .map(Self::Call),
             None => None,
         };
         read.unwrap_or(Self::Other(value))
@@ -197,24 +198,27 @@ impl CallPart {
     const MEMBERS: [&str; 7] =
         ["type", "toolCallId", "state", "input", "output", "errorText", "providerExecuted"];
 
-    fn read(tool: &str, fields: &Map<String, Value>) -> Option<Self> {
+    fn from_fields(tool: &str, fields: &Map<String, Value>) -> Option<Self> {
         let text = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
         if !fields.keys().all(|key| Self::MEMBERS.contains(&key.as_str())) {
             return None;
         }
         let end = match text("state")?.as_str() {
-            "input-available" => End::Open,
-            "output-available" => End::Done(fields.get("output")?.clone()),
-            "output-error" => End::Failed(text("errorText")?),
+            "input-available" => CallPartState::Open,
+            "output-available" => CallPartState::Done(fields.get("output")?.clone()),
+            "output-error" => CallPartState::Failed(text("errorText")?),
             _ => return None,
         };
         let of_server = fields.get("providerExecuted") == Some(&Value::Bool(true));
         let input = fields.get("input").cloned().unwrap_or(Value::Null);
-        Some(Self { call: Call { id: text("toolCallId")?, tool: tool.to_owned(), input, of_server }, end })
+        Some(Self {
+            call: ToolCall { id: text("toolCallId")?, tool: tool.to_owned(), input, of_server },
+            end,
+        })
     }
 
-    fn value(&self) -> Value {
-        let Call { id, tool, input, of_server } = &self.call;
+    fn to_value(&self) -> Value {
+        let ToolCall { id, tool, input, of_server } = &self.call;
         let mut part = match tool.as_str() {
             // `tool-invocation` is a form of its own, and no tool of that name.
             "invocation" => {
@@ -226,36 +230,36 @@ impl CallPart {
             part["providerExecuted"] = true.into();
         }
         let (state, name, value) = match &self.end {
-            End::Open => ("input-available", "", Value::Null),
-            End::Done(output) => ("output-available", "output", output.clone()),
-            End::Failed(why) if *of_server => ("output-error", "errorText", why.as_str().into()),
-            End::Failed(why) => ("output-available", "output", json!({ "error": why })),
+            CallPartState::Open => ("input-available", "", Value::Null),
+            CallPartState::Done(output) => ("output-available", "output", output.clone()),
+            CallPartState::Failed(why) if *of_server => ("output-error", "errorText", why.as_str().into()),
+            CallPartState::Failed(why) => ("output-available", "output", json!({ "error": why })),
         };
         part["state"] = state.into();
-        if self.end != End::Open {
+        if self.end != CallPartState::Open {
             part[name] = value;
         }
         part
     }
 }
 
-impl Serialize for Part {
+impl Serialize for MessagePart {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Text(text) => json!({ "type": "text", "text": text, "state": "done" }),
             Self::Reasoning(text) => json!({ "type": "reasoning", "text": text, "state": "done" }),
             Self::Step => json!({ "type": "step-start" }),
             Self::File { media_type, url } => json!({ "type": "file", "mediaType": media_type, "url": url }),
-            Self::Call(part) => part.value(),
+            Self::Call(part) => part.to_value(),
             Self::Other(value) => return value.serialize(serializer),
         }
         .serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Part {
+impl<'de> Deserialize<'de> for MessagePart {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Value::deserialize(deserializer).map(Self::read)
+        Value::deserialize(deserializer).map(Self::from_value)
     }
 }
 
@@ -289,13 +293,13 @@ mod tests {
         assert_eq!(message.text(), "Hi\ncited");
         assert_eq!(message.call_ids().collect::<Vec<_>>(), ["c1", "c2", "c3", "c4", "c5"]);
         assert!(
-            matches!(&message.parts[7], Part::Call(part) if part.call.tool == "add" && part.call.of_server)
+            matches!(&message.parts[7], MessagePart::Call(part) if part.call.tool == "add" && part.call.of_server)
         );
     }
 
     #[test]
     fn messages_of_older_clients_are_read() {
-        let says = |text: &str| vec![Part::Text(text.to_owned())];
+        let says = |text: &str| vec![MessagePart::Text(text.to_owned())];
         assert_eq!(read(json!({ "role": "user", "content": "hi" })), Message::user("hi"));
         assert_eq!(read(json!({ "role": "user", "content": "hi", "parts": [] })).parts, says("hi"));
         let both = json!({ "role": "user", "content": "a", "parts": [{ "type": "text", "text": "b" }] });
@@ -314,8 +318,12 @@ mod tests {
     #[test]
     fn a_failure_of_the_client_is_told_the_model_as_an_error() {
         let part = |tool: &str, of_server| {
-            let call = Call { of_server, ..Call::new("c", tool, json!({})) };
-            serde_json::to_value(Part::Call(CallPart { call, end: End::Failed("no".to_owned()) })).unwrap()
+            let call = ToolCall { of_server, ..ToolCall::new("c", tool, json!({})) };
+            serde_json::to_value(MessagePart::Call(CallPart {
+                call,
+                end: CallPartState::Failed("no".to_owned()),
+            }))
+            .unwrap()
         };
         assert_eq!(part("t", true)["errorText"], "no");
         assert_eq!(

@@ -27,7 +27,7 @@ pub struct ToolError {
 impl ToolError {
     /// An error whose code decides on retry; codes that depend on the case start as not retryable.
     pub fn new(code: ErrorCode, for_model: impl Into<String>) -> Self {
-        let retryable = code.retry() == RetryRule::Yes;
+        let retryable = code.retry_rule() == RetryRule::Yes;
         Self {
             code,
             for_model: for_model.into(),
@@ -40,7 +40,7 @@ impl ToolError {
 
     /// With what the operator needs to know.
     #[must_use]
-    pub fn because(mut self, cause: impl fmt::Display) -> Self {
+    pub fn with_cause(mut self, cause: impl fmt::Display) -> Self {
         self.cause = Some(cause.to_string());
         self
     }
@@ -48,7 +48,7 @@ impl ToolError {
     /// Retryable in this case. The table must allow it.
     #[must_use]
     pub fn retryable_if(mut self, condition: bool) -> Self {
-        self.retryable = match self.code.retry() {
+        self.retryable = match self.code.retry_rule() {
             RetryRule::No => false,
             RetryRule::Yes => true,
             RetryRule::IfNeverConnected | RetryRule::IfHarmless | RetryRule::IfServerErrorAndHarmless => {
@@ -84,6 +84,6 @@ impl From<crate::ports::StoreError> for ToolError {
     /// The tool did not run, so the caller may try again.
     fn from(error: crate::ports::StoreError) -> Self {
         Self::new(ErrorCode::Overloaded, "The platform cannot read its store right now; try again.")
-            .because(error)
+            .with_cause(error)
     }
 }

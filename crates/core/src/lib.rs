@@ -18,8 +18,8 @@
 pub mod catalog;
 pub mod error;
 pub mod executor;
-pub mod kept;
 pub mod limits;
+pub mod long_results;
 pub mod policy;
 pub mod ports;
 pub mod schema;
@@ -28,4 +28,4 @@ pub mod upstream_secrets;
 
 pub use catalog::{Catalog, CatalogView, Tool};
 pub use error::ToolError;
-pub use executor::{CallContext, CallOwner, Caller, Door, Executor, Reply, ToolCall};
+pub use executor::{CallContext, CallOwner, CallReply, Caller, Door, Executor, ToolCall};

@@ -8,11 +8,11 @@ use governor::{
 };
 use toolyard_protocol::{PackageName, ToolName, UserId};
 
-use crate::ports::Limiter;
+use crate::ports::CallRateLimiter;
 
 /// What policy says to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
+pub enum PolicyDecision {
     /// Run it.
     Allow,
     /// Do not run it.
@@ -21,59 +21,59 @@ pub enum Decision {
 
 /// What the operator does not allow at all, whoever asks.
 #[derive(Debug, Clone, Default)]
-pub struct Policy {
+pub struct ToolPolicy {
     tools: HashSet<ToolName>,
     packages: HashSet<PackageName>,
 }
 
-impl Policy {
+impl ToolPolicy {
     /// A policy that denies these tools: `package:tool`, or `package:*` for all of an app.
-    pub fn denying<'a>(patterns: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
+    pub fn from_deny_list<'a>(patterns: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
         let mut policy = Self::default();
         for pattern in patterns {
             match pattern.strip_suffix(":*") {
-                Some(package) => drop(policy.packages.insert(package.parse().map_err(said)?)),
-                None => drop(policy.tools.insert(pattern.parse().map_err(said)?)),
+                Some(package) => drop(policy.packages.insert(package.parse().map_err(name_error_text)?)),
+                None => drop(policy.tools.insert(pattern.parse().map_err(name_error_text)?)),
             }
         }
         Ok(policy)
     }
 
     /// Decides on one call.
-    pub fn decide(&self, tool: &ToolName) -> Decision {
+    pub fn decide(&self, tool: &ToolName) -> PolicyDecision {
         let denied = self.packages.contains(tool.package()) || self.tools.contains(tool);
-        if denied { Decision::Deny } else { Decision::Allow }
+        if denied { PolicyDecision::Deny } else { PolicyDecision::Allow }
     }
 }
 
-fn said(error: toolyard_protocol::InvalidName) -> String {
+fn name_error_text(error: toolyard_protocol::InvalidName) -> String {
     error.to_string()
 }
 
 /// Calls a second, and how many at once.
 #[derive(Debug, Clone, Copy)]
-pub struct Rate {
+pub struct RateLimit {
     /// Calls a second in the long run.
     pub per_second: NonZeroU32,
     /// Calls at once after a pause.
     pub burst: NonZeroU32,
 }
 
-impl Rate {
-    fn quota(self) -> Quota {
+impl RateLimit {
+    fn to_quota(self) -> Quota {
         Quota::per_second(self.per_second).allow_burst(self.burst)
     }
 }
 
 /// The three rates.
 #[derive(Debug, Clone, Copy)]
-pub struct Rates {
+pub struct RateLimits {
     /// Of one user.
-    pub user: Rate,
+    pub user: RateLimit,
     /// Of one tool, over all users.
-    pub tool: Rate,
+    pub tool: RateLimit,
     /// Of everything on this node.
-    pub all: Rate,
+    pub all: RateLimit,
 }
 
 /// Rate limits of this process.
@@ -86,25 +86,25 @@ pub struct LocalLimiter {
 
 impl LocalLimiter {
     /// Limits with these rates.
-    pub fn new(rates: Rates) -> Self {
+    pub fn new(rates: RateLimits) -> Self {
         Self {
-            user: RateLimiter::keyed(rates.user.quota()),
-            tool: RateLimiter::keyed(rates.tool.quota()),
-            all: RateLimiter::direct(rates.all.quota()),
+            user: RateLimiter::keyed(rates.user.to_quota()),
+            tool: RateLimiter::keyed(rates.tool.to_quota()),
+            all: RateLimiter::direct(rates.all.to_quota()),
             clock: DefaultClock::default(),
         }
     }
 
     /// Forgets users and tools that are as good as new. Called now and then, so that memory stays bounded.
-    pub fn forget_idle(&self) {
+    pub fn evict_idle(&self) {
         self.user.retain_recent();
         self.user.shrink_to_fit();
         self.tool.retain_recent();
     }
 }
 
-impl Limiter for LocalLimiter {
-    fn check(&self, user: &UserId, tool: &ToolName) -> Result<(), Duration> {
+impl CallRateLimiter for LocalLimiter {
+    fn check_call(&self, user: &UserId, tool: &ToolName) -> Result<(), Duration> {
         let wait = |not_until: governor::NotUntil<_>| not_until.wait_time_from(self.clock.now());
         self.user.check_key(user).map_err(wait)?;
         self.tool.check_key(tool).map_err(wait)?;
@@ -120,8 +120,8 @@ pub struct CallerLimiter {
 
 impl CallerLimiter {
     /// A limit with this rate.
-    pub fn new(rate: Rate) -> Self {
-        Self { callers: RateLimiter::keyed(rate.quota()), clock: DefaultClock::default() }
+    pub fn new(rate: RateLimit) -> Self {
+        Self { callers: RateLimiter::keyed(rate.to_quota()), clock: DefaultClock::default() }
     }
 
     /// Counts a request of this caller, or says how long to wait.
@@ -131,7 +131,7 @@ impl CallerLimiter {
     }
 
     /// Forgets callers that are as good as new, so that memory stays bounded.
-    pub fn forget_idle(&self) {
+    pub fn evict_idle(&self) {
         self.callers.retain_recent();
         self.callers.shrink_to_fit();
     }
@@ -143,37 +143,38 @@ mod tests {
 
     #[test]
     fn denies_tools_and_whole_apps() {
-        let policy = Policy::denying(["com.a:x", "com.b:*"]).unwrap();
+        let policy = ToolPolicy::from_deny_list(["com.a:x", "com.b:*"]).unwrap();
         let decide = |name: &str| policy.decide(&name.parse().unwrap());
-        assert_eq!(decide("com.a:x"), Decision::Deny);
-        assert_eq!(decide("com.a:y"), Decision::Allow);
-        assert_eq!(decide("com.b:anything"), Decision::Deny);
-        assert!(Policy::denying(["com.b"]).is_err());
+        assert_eq!(decide("com.a:x"), PolicyDecision::Deny);
+        assert_eq!(decide("com.a:y"), PolicyDecision::Allow);
+        assert_eq!(decide("com.b:anything"), PolicyDecision::Deny);
+        assert!(ToolPolicy::from_deny_list(["com.b"]).is_err());
     }
 
     #[test]
     fn callers_are_limited_one_by_one() {
-        let limiter = CallerLimiter::new(Rate { per_second: NonZeroU32::MIN, burst: NonZeroU32::MIN });
+        let limiter = CallerLimiter::new(RateLimit { per_second: NonZeroU32::MIN, burst: NonZeroU32::MIN });
         assert!(limiter.check("ada").is_ok() && limiter.check("bob").is_ok());
         assert!(limiter.check("ada").unwrap_err() <= Duration::from_secs(1));
     }
 
     #[test]
     fn each_rate_holds_and_says_how_long_to_wait() {
-        let rate = |burst| Rate { per_second: NonZeroU32::MIN, burst: NonZeroU32::new(burst).unwrap() };
-        let limiter =
-            |user, tool, all| LocalLimiter::new(Rates { user: rate(user), tool: rate(tool), all: rate(all) });
+        let rate = |burst| RateLimit { per_second: NonZeroU32::MIN, burst: NonZeroU32::new(burst).unwrap() };
+        let limiter = |user, tool, all| {
+            LocalLimiter::new(RateLimits { user: rate(user), tool: rate(tool), all: rate(all) })
+        };
         let (ada, bob) = ("ada".parse().unwrap(), "bob".parse().unwrap());
         let (x, y) = ("com.a:x".parse().unwrap(), "com.a:y".parse().unwrap());
 
         let by_user = limiter(1, 100, 100);
-        assert!(by_user.check(&ada, &x).is_ok() && by_user.check(&bob, &x).is_ok());
-        assert!(by_user.check(&ada, &y).unwrap_err() <= Duration::from_secs(1));
+        assert!(by_user.check_call(&ada, &x).is_ok() && by_user.check_call(&bob, &x).is_ok());
+        assert!(by_user.check_call(&ada, &y).unwrap_err() <= Duration::from_secs(1));
         let by_tool = limiter(100, 1, 100);
-        assert!(by_tool.check(&ada, &x).is_ok() && by_tool.check(&bob, &y).is_ok());
-        assert!(by_tool.check(&bob, &x).is_err());
+        assert!(by_tool.check_call(&ada, &x).is_ok() && by_tool.check_call(&bob, &y).is_ok());
+        assert!(by_tool.check_call(&bob, &x).is_err());
         let by_all = limiter(100, 100, 1);
-        assert!(by_all.check(&ada, &x).is_ok());
-        assert!(by_all.check(&bob, &y).is_err());
+        assert!(by_all.check_call(&ada, &x).is_ok());
+        assert!(by_all.check_call(&bob, &y).is_err());
     }
 }

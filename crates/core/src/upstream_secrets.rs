@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use toolyard_protocol::{raw::to_raw, upstream::UpstreamDetails};
 
-use crate::ports::{Secrets, UpstreamRecord};
+use crate::ports::{SecretSealer, UpstreamRecord};
 
 /// What stands in place of a value that is sealed.
 pub const HIDDEN: &str = "(sealed)";
@@ -28,7 +28,7 @@ pub struct SecretValues {
 }
 
 /// Takes the secret values out of what an operator says, and seals them. Values that name the environment stay readable.
-pub fn seal(mut details: UpstreamDetails, secrets: &dyn Secrets) -> (UpstreamDetails, Vec<u8>) {
+pub fn seal_secrets(mut details: UpstreamDetails, secrets: &dyn SecretSealer) -> (UpstreamDetails, Vec<u8>) {
     let mut values = SecretValues::default();
     let hide = |from: &mut BTreeMap<String, String>, to: &mut BTreeMap<String, String>| {
         for (name, value) in from {
@@ -47,14 +47,14 @@ pub fn seal(mut details: UpstreamDetails, secrets: &dyn Secrets) -> (UpstreamDet
 }
 
 /// Puts the values that were sealed before in the place of the words that stand for them.
-pub fn restore(
+pub fn restore_secrets(
     mut details: UpstreamDetails,
     before: Option<&UpstreamRecord>,
-    secrets: &dyn Secrets,
+    secrets: &dyn SecretSealer,
 ) -> Result<UpstreamDetails, UnusableSecrets> {
     let values = match before {
         // What is replaced altogether need not be opened: so one whose seal is lost can be mended.
-        Some(before) if hides(&details) => open(before, secrets)?,
+        Some(before) if has_placeholder(&details) => open_secrets(before, secrets)?,
         _ => SecretValues::default(),
     };
     let restore = |now: &mut BTreeMap<String, String>, then: &BTreeMap<String, String>| {
@@ -69,7 +69,7 @@ pub fn restore(
     if details.client_secret.as_deref() == Some(HIDDEN) {
         details.client_secret = values.client_secret.or(details.client_secret);
     }
-    if hides(&details) {
+    if has_placeholder(&details) {
         return Err(UnusableSecrets(format!(
             "`{HIDDEN}` stands for a value that is not there; give the value"
         )));
@@ -78,38 +78,41 @@ pub fn restore(
 }
 
 /// Whether a value only stands for another one.
-fn hides(details: &UpstreamDetails) -> bool {
+fn has_placeholder(details: &UpstreamDetails) -> bool {
     let mut all = details.headers.values().chain(details.env.values()).chain(&details.client_secret);
     all.any(|value| value == HIDDEN)
 }
 
 /// Opens what was sealed.
-pub fn open(record: &UpstreamRecord, secrets: &dyn Secrets) -> Result<SecretValues, UnusableSecrets> {
-    let values = secrets.open(&record.sealed).map_err(|error| UnusableSecrets(error.to_string()))?;
+pub fn open_secrets(
+    record: &UpstreamRecord,
+    secrets: &dyn SecretSealer,
+) -> Result<SecretValues, UnusableSecrets> {
+    let values = secrets.unseal(&record.sealed).map_err(|error| UnusableSecrets(error.to_string()))?;
     serde_json::from_str(&values).map_err(|error| UnusableSecrets(error.to_string()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ports::Unsealed;
+    use crate::ports::UnsealError;
 
     /// Seals nothing; what is tested is what goes in.
     struct Open;
-    impl Secrets for Open {
+    impl SecretSealer for Open {
         fn seal(&self, plain: &str) -> Vec<u8> {
             plain.as_bytes().to_vec()
         }
-        fn open(&self, sealed: &[u8]) -> Result<String, Unsealed> {
-            String::from_utf8(sealed.to_vec()).map_err(|_| Unsealed)
+        fn unseal(&self, sealed: &[u8]) -> Result<String, UnsealError> {
+            String::from_utf8(sealed.to_vec()).map_err(|_| UnsealError)
         }
-        fn derive(&self, _: &str) -> Vec<[u8; 32]> {
+        fn derive_keys(&self, _: &str) -> Vec<[u8; 32]> {
             Vec::new()
         }
     }
 
     fn record(text: &str) -> UpstreamRecord {
-        let (details, sealed) = seal(serde_json::from_str(text).unwrap(), &Open);
+        let (details, sealed) = seal_secrets(serde_json::from_str(text).unwrap(), &Open);
         UpstreamRecord { details, sealed, managed: false, disabled: false }
     }
 
@@ -118,7 +121,7 @@ mod tests {
         let before = record(r#"{"url":"u","headers":{"a":"one","b":"two"},"clientSecret":"c"}"#);
         let mut details = before.details.clone();
         details.headers.insert("b".to_owned(), "new".to_owned());
-        let kept = restore(details, Some(&before), &Open).unwrap();
+        let kept = restore_secrets(details, Some(&before), &Open).unwrap();
         assert_eq!((kept.headers["a"].as_str(), kept.headers["b"].as_str()), ("one", "new"));
         assert_eq!(kept.client_secret.as_deref(), Some("c"));
     }
@@ -128,13 +131,13 @@ mod tests {
         let before = record(r#"{"url":"u","headers":{"a":"one"}}"#);
         let mut details = before.details.clone();
         details.headers.insert("b".to_owned(), HIDDEN.to_owned());
-        assert!(restore(details.clone(), Some(&before), &Open).is_err());
-        assert!(restore(details.clone(), None, &Open).is_err());
+        assert!(restore_secrets(details.clone(), Some(&before), &Open).is_err());
+        assert!(restore_secrets(details.clone(), None, &Open).is_err());
         details.headers.remove("b");
         details.headers.insert("a".to_owned(), "new".to_owned());
         let lost = UpstreamRecord { sealed: vec![0xff], ..before };
         assert_eq!(
-            restore(details, Some(&lost), &Open).unwrap().headers["a"],
+            restore_secrets(details, Some(&lost), &Open).unwrap().headers["a"],
             "new",
             "a lost seal is no trap"
         );

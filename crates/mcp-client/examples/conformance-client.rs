@@ -18,9 +18,11 @@ use std::{process::ExitCode, sync::Arc};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use toolyard_mcp_client::{Client, ClientError, Credentials, Era, HttpTarget, Options, Transport};
+use toolyard_mcp_client::{
+    ClientOptions, Credentials, HttpTarget, McpClient, McpClientError, McpTransport, ProtocolEra,
+};
 use toolyard_net::{ClientSettings, Guard, HttpClient, OutsideUrl};
-use toolyard_protocol::{mcp::Revision, raw::to_raw};
+use toolyard_protocol::{mcp::McpRevision, raw::to_raw};
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -35,8 +37,8 @@ async fn main() -> ExitCode {
     };
     let context: Value = serde_json::from_str(&told("CONTEXT")).unwrap_or_default();
     let era = match told("PROTOCOL_VERSION").parse() {
-        Ok(Revision::V2026_07_28) => Era::Modern,
-        _ => Era::Handshake,
+        Ok(McpRevision::V2026_07_28) => ProtocolEra::Modern,
+        _ => ProtocolEra::Handshake,
     };
     match run(url, era, &told("SCENARIO"), &context).await {
         Ok(()) => ExitCode::SUCCESS,
@@ -52,11 +54,16 @@ fn told(name: &str) -> String {
     std::env::var(format!("MCP_CONFORMANCE_{name}")).unwrap_or_default()
 }
 
-async fn run(url: OutsideUrl, era: Era, scenario: &str, context: &Value) -> Result<(), ClientError> {
+async fn run(
+    url: OutsideUrl,
+    era: ProtocolEra,
+    scenario: &str,
+    context: &Value,
+) -> Result<(), McpClientError> {
     let tasks = TaskTracker::new();
     let http = HttpClient::new(Guard::dev(), ClientSettings::default());
     let credentials = credentials(&url, &http, &tasks, scenario, context);
-    let mut options = Options::new(tasks.clone(), CancellationToken::new());
+    let mut options = ClientOptions::new(tasks.clone(), CancellationToken::new());
     options.era = era;
     options.capabilities = to_raw(&json!({ "elicitation": {}, "sampling": {}, "roots": {} }));
     // Some servers ask on the stream of the call, some on the one that belongs to no call.
@@ -64,7 +71,7 @@ async fn run(url: OutsideUrl, era: Era, scenario: &str, context: &Value) -> Resu
     options.asks = Some(asks);
     tasks.spawn(options.stop.clone().run_until_cancelled_owned(explore::answer_all(asked)));
     let (target, stop) = (HttpTarget { url, http, credentials }, options.stop.clone());
-    let client = Client::connect(Transport::Http(target), options).await?;
+    let client = McpClient::connect(McpTransport::Http(target), options).await?;
     let explored = explore::explore(&client, context).await;
     client.close().await;
     stop.cancel();

@@ -12,12 +12,12 @@ pub trait Credentials: Send + Sync {
     /// Headers for the next request.
     async fn headers(&self) -> Result<HeaderMap, CredentialsError>;
     /// The server answered 401 or 403. True: try once more with new headers.
-    async fn challenged(&self, challenge: &Challenge) -> Result<bool, CredentialsError>;
+    async fn handle_challenge(&self, challenge: &AuthChallenge) -> Result<bool, CredentialsError>;
 }
 
 /// What a server said when it turned a request away.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Challenge {
+pub struct AuthChallenge {
     /// 401 or 403.
     pub status: StatusCode,
     /// Each `WWW-Authenticate` header, as it came.
@@ -52,7 +52,7 @@ impl Credentials for StaticHeaders {
         Ok(self.0.clone())
     }
 
-    async fn challenged(&self, _: &Challenge) -> Result<bool, CredentialsError> {
+    async fn handle_challenge(&self, _: &AuthChallenge) -> Result<bool, CredentialsError> {
         Ok(false)
     }
 }

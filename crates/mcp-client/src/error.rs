@@ -7,13 +7,13 @@ use toolyard_net::NetError;
 use toolyard_protocol::mcp::RpcError;
 
 use crate::{
-    credentials::{Challenge, CredentialsError},
+    credentials::{AuthChallenge, CredentialsError},
     events::CloseReason,
 };
 
 /// Why there is no answer.
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum ClientError {
+pub enum McpClientError {
     /// The server surely did not see the request.
     #[error("the request was not sent: {0}")]
     NotSent(String),
@@ -42,7 +42,7 @@ pub enum ClientError {
     #[error("the server wants an authorization that is not there yet")]
     AuthorizationNeeded {
         /// What the server said, where it was asked.
-        challenge: Option<Challenge>,
+        challenge: Option<AuthChallenge>,
     },
     /// The credentials could not be made.
     #[error("no credentials for this server: {0}")]
@@ -54,7 +54,7 @@ pub enum ClientError {
     #[error("the server's answer cannot be read: {0}")]
     Malformed(String),
     /// No revision is spoken on both sides.
-    #[error("the server speaks {}, and this client none of these", listed(.offered))]
+    #[error("the server speaks {}, and this client none of these", join_revisions(.offered))]
     NoCommonRevision {
         /// What the server speaks.
         offered: Vec<String>,
@@ -64,9 +64,9 @@ pub enum ClientError {
     Invalid(String),
 }
 
-impl ClientError {
+impl McpClientError {
     /// Whether the server surely did nothing, so that the same request may be made again.
-    pub fn surely_not_done(&self) -> bool {
+    pub fn is_safe_to_retry(&self) -> bool {
         match self {
             Self::NotSent(_)
             | Self::SessionLost(_)
@@ -87,7 +87,7 @@ impl ClientError {
     }
 }
 
-impl From<NetError> for ClientError {
+impl From<NetError> for McpClientError {
     fn from(error: NetError) -> Self {
         match error {
             NetError::Refused(_) | NetError::NotSent(_) => Self::NotSent(error.to_string()),
@@ -97,7 +97,7 @@ impl From<NetError> for ClientError {
     }
 }
 
-impl From<CredentialsError> for ClientError {
+impl From<CredentialsError> for McpClientError {
     fn from(error: CredentialsError) -> Self {
         match error {
             CredentialsError::Needed => Self::AuthorizationNeeded { challenge: None },
@@ -106,6 +106,6 @@ impl From<CredentialsError> for ClientError {
     }
 }
 
-fn listed(offered: &[String]) -> String {
+fn join_revisions(offered: &[String]) -> String {
     if offered.is_empty() { "no revision at all".to_owned() } else { offered.join(", ") }
 }

@@ -7,7 +7,7 @@ use tokio::sync::broadcast::{
     error::{RecvError, TryRecvError},
 };
 
-use crate::hub::Hub;
+use crate::hub::ConnectionHub;
 
 /// Something happened that no request asked for. A change may be told where there was none: after a gap in the
 /// connection nobody knows.
@@ -31,7 +31,7 @@ pub enum ServerEvent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CloseReason {
     /// The client was closed or dropped.
-    Asked,
+    Requested,
     /// The server went away; the text says how.
     Lost(String),
 }
@@ -39,7 +39,7 @@ pub enum CloseReason {
 impl fmt::Display for CloseReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Asked => f.write_str("this side closed it"),
+            Self::Requested => f.write_str("this side closed it"),
             Self::Lost(how) => f.write_str(how),
         }
     }
@@ -47,13 +47,13 @@ impl fmt::Display for CloseReason {
 
 /// Receives the events of one server.
 pub struct ServerEvents {
-    hub: Arc<Hub>,
+    hub: Arc<ConnectionHub>,
     events: broadcast::Receiver<ServerEvent>,
     over: bool,
 }
 
 impl ServerEvents {
-    pub(crate) fn new(hub: Arc<Hub>, events: broadcast::Receiver<ServerEvent>) -> Self {
+    pub(crate) fn new(hub: Arc<ConnectionHub>, events: broadcast::Receiver<ServerEvent>) -> Self {
         Self { hub, events, over: false }
     }
 
@@ -67,19 +67,19 @@ impl ServerEvents {
             event = self.events.recv() => match event {
                 Ok(event) => Some(event),
                 Err(RecvError::Lagged(_)) => Some(ServerEvent::Missed),
-                Err(RecvError::Closed) => self.close(),
+                Err(RecvError::Closed) => self.closed_event(),
             },
-            () = self.hub.tasks.stop().cancelled() => match self.events.try_recv() {
+            () = self.hub.tasks.stop_token().cancelled() => match self.events.try_recv() {
                 Ok(event) => Some(event),
                 Err(TryRecvError::Lagged(_)) => Some(ServerEvent::Missed),
-                Err(TryRecvError::Empty | TryRecvError::Closed) => self.close(),
+                Err(TryRecvError::Empty | TryRecvError::Closed) => self.closed_event(),
             },
         }
     }
 
-    fn close(&mut self) -> Option<ServerEvent> {
+    fn closed_event(&mut self) -> Option<ServerEvent> {
         self.over = true;
-        Some(ServerEvent::Closed(self.hub.reason()))
+        Some(ServerEvent::Closed(self.hub.close_reason()))
     }
 }
 

@@ -11,17 +11,17 @@ use tokio::sync::{Semaphore, broadcast, mpsc};
 use toolyard_protocol::mcp::method;
 
 use crate::{
-    ask::{Ask, Declared},
     events::{CloseReason, ServerEvent, ServerEvents},
-    limits::{MAX_EVENTS_BEHIND, MAX_OPEN_ASKS},
-    tasks::Tasks,
+    limits::{MAX_EVENTS_BEHIND, MAX_OPEN_SERVER_REQUESTS},
+    server_request::{DeclaredCapabilities, ServerRequest},
+    tasks::ClientTasks,
 };
 
 /// Shared by everything that reads from one server.
-pub(crate) struct Hub {
-    pub(crate) tasks: Tasks,
-    pub(crate) asks: Option<mpsc::Sender<Ask>>,
-    pub(crate) declared: Declared,
+pub(crate) struct ConnectionHub {
+    pub(crate) tasks: ClientTasks,
+    pub(crate) asks: Option<mpsc::Sender<ServerRequest>>,
+    pub(crate) declared: DeclaredCapabilities,
     /// Answers that are on their way and that nobody was asked for.
     pub(crate) answering: Arc<Semaphore>,
     logs: Option<mpsc::Sender<Box<RawValue>>>,
@@ -31,54 +31,54 @@ pub(crate) struct Hub {
     may_ask: AtomicBool,
 }
 
-impl Hub {
+impl ConnectionHub {
     pub(crate) fn new(
-        tasks: Tasks,
-        asks: Option<mpsc::Sender<Ask>>,
-        declared: Declared,
+        tasks: ClientTasks,
+        asks: Option<mpsc::Sender<ServerRequest>>,
+        declared: DeclaredCapabilities,
         logs: Option<mpsc::Sender<Box<RawValue>>>,
     ) -> Arc<Self> {
         let (events, _) = broadcast::channel(MAX_EVENTS_BEHIND);
         let (reason, may_ask) = (OnceLock::new(), AtomicBool::new(false));
-        let answering = Arc::new(Semaphore::new(MAX_OPEN_ASKS));
+        let answering = Arc::new(Semaphore::new(MAX_OPEN_SERVER_REQUESTS));
         Arc::new(Self { tasks, asks, declared, answering, logs, events, reason, may_ask })
     }
 
     /// Ends everything; the first reason counts.
-    pub(crate) fn end(&self, reason: CloseReason) {
+    pub(crate) fn close(&self, reason: CloseReason) {
         let _ = self.reason.set(reason);
-        self.tasks.stop().cancel();
+        self.tasks.stop_token().cancel();
     }
 
     /// Why it ended, or would be said to have ended.
-    pub(crate) fn reason(&self) -> CloseReason {
-        self.reason.get().cloned().unwrap_or(CloseReason::Asked)
+    pub(crate) fn close_reason(&self) -> CloseReason {
+        self.reason.get().cloned().unwrap_or(CloseReason::Requested)
     }
 
-    pub(crate) fn allow_asks(&self) {
+    pub(crate) fn allow_server_requests(&self) {
         self.may_ask.store(true, Ordering::Release);
     }
 
-    pub(crate) fn may_ask(&self) -> bool {
+    pub(crate) fn allows_server_requests(&self) -> bool {
         self.may_ask.load(Ordering::Acquire)
     }
 
     /// Whether somebody answers questions that belong to no request.
-    pub(crate) fn takes_asks(&self) -> bool {
-        self.asks.is_some() && self.declared.anything()
+    pub(crate) fn answers_server_requests(&self) -> bool {
+        self.asks.is_some() && self.declared.has_any()
     }
 
     pub(crate) fn subscribe(self: &Arc<Self>) -> ServerEvents {
         ServerEvents::new(self.clone(), self.events.subscribe())
     }
 
-    pub(crate) fn tell(&self, event: ServerEvent) {
+    pub(crate) fn publish(&self, event: ServerEvent) {
         // Nobody listens: then nobody has to know.
         let _ = self.events.send(event);
     }
 
     /// A log message that belongs to no request.
-    pub(crate) fn log(&self, params: &RawValue) {
+    pub(crate) fn forward_log(&self, params: &RawValue) {
         let lost = self.logs.as_ref().is_some_and(|logs| logs.try_send(params.to_owned()).is_err());
         if lost {
             tracing::debug!("a log message of the server was dropped: nobody takes them fast enough");
@@ -86,18 +86,18 @@ impl Hub {
     }
 
     /// A notification that belongs to no request. What is not known is passed over.
-    pub(crate) fn notified(&self, method: &str, params: Option<&RawValue>) {
+    pub(crate) fn dispatch_notification(&self, method: &str, params: Option<&RawValue>) {
         match method {
-            method::TOOLS_CHANGED => self.tell(ServerEvent::ToolsChanged),
-            method::PROMPTS_CHANGED => self.tell(ServerEvent::PromptsChanged),
-            method::RESOURCES_CHANGED => self.tell(ServerEvent::ResourcesChanged),
-            method::RESOURCE_UPDATED => match params.and_then(uri_of) {
-                Some(uri) => self.tell(ServerEvent::ResourceUpdated(uri)),
+            method::TOOLS_CHANGED => self.publish(ServerEvent::ToolsChanged),
+            method::PROMPTS_CHANGED => self.publish(ServerEvent::PromptsChanged),
+            method::RESOURCES_CHANGED => self.publish(ServerEvent::ResourcesChanged),
+            method::RESOURCE_UPDATED => match params.and_then(updated_uri) {
+                Some(uri) => self.publish(ServerEvent::ResourceUpdated(uri)),
                 None => tracing::debug!("the server says that a resource changed and not which"),
             },
             method::MESSAGE => {
                 if let Some(params) = params {
-                    self.log(params);
+                    self.forward_log(params);
                 }
             }
             other => tracing::trace!(method = other, "a notification that nobody waits for"),
@@ -105,7 +105,7 @@ impl Hub {
     }
 }
 
-fn uri_of(params: &RawValue) -> Option<String> {
+fn updated_uri(params: &RawValue) -> Option<String> {
     #[derive(Deserialize)]
     struct Updated {
         uri: String,

@@ -5,17 +5,17 @@ use serde_json::json;
 use tokio::time::Instant;
 use toolyard_protocol::{mcp::method, raw::to_raw};
 
-use crate::{client::Client, request::RequestOptions};
+use crate::{client::McpClient, request::RequestOptions};
 
 /// The capability of servers that send log messages.
 const LOGGING: &str = "logging";
 /// Levels, the least first.
 const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
-impl Client {
+impl McpClient {
     /// Asks for log messages from this level on. Does nothing over HTTP and in the modern era, where requests say it,
     /// and where the server sends at least as much already.
-    pub async fn want_level(&self, level: &str) {
+    pub async fn request_log_level(&self, level: &str) {
         let server = self.link.server();
         let logs = server.capabilities.get(LOGGING).is_some();
         let Some(rank) = LEVELS.iter().position(|known| *known == level).filter(|_| logs) else { return };

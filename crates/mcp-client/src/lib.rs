@@ -17,9 +17,6 @@
 //! What is deliberately absent: a cache, reconnecting to a process or a socket that is gone (make a new client), and
 //! the old HTTP+SSE transport.
 
-mod agree;
-mod answer;
-mod ask;
 mod client;
 mod credentials;
 mod error;
@@ -31,12 +28,15 @@ mod level;
 mod limits;
 mod link;
 mod list;
+mod negotiate;
 #[cfg(feature = "oauth")]
 pub mod oauth;
 mod options;
 mod pipe;
+mod reply;
 mod request;
 mod server;
+mod server_request;
 mod session;
 mod tasks;
 mod tools;
@@ -44,17 +44,17 @@ mod transport;
 mod watch;
 mod wire;
 
-pub use answer::Answer;
-pub use ask::Ask;
-pub use client::Client;
-pub use credentials::{Challenge, Credentials, CredentialsError, StaticHeaders};
-pub use error::ClientError;
+pub use client::McpClient;
+pub use credentials::{AuthChallenge, Credentials, CredentialsError, StaticHeaders};
+pub use error::McpClientError;
 pub use events::{CloseReason, ServerEvent, ServerEvents};
-pub use limits::Limits;
-pub use list::{LeftOut, ListKind, Listing};
-pub use options::{ClientInfo, Era, Options};
+pub use limits::ClientLimits;
+pub use list::{RejectedTool, UpstreamListKind, UpstreamListing};
+pub use options::{ClientInfo, ClientOptions, ProtocolEra};
+pub use reply::UpstreamReply;
 pub use request::RequestOptions;
-pub use server::Server;
-pub use tools::{ChangeGuard, ToolCall};
-pub use transport::{HttpTarget, StdioCommand, Transport, WebSocketTarget};
-pub use watch::Watch;
+pub use server::ServerDescription;
+pub use server_request::ServerRequest;
+pub use tools::{ChangeGuard, ToolCallParams};
+pub use transport::{HttpTarget, McpTransport, StdioCommand, WebSocketTarget};
+pub use watch::ChangeFilter;

@@ -5,11 +5,11 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// Longest text of an error body that is shown.
-pub(crate) const MAX_SHOWN: usize = 1024;
+pub(crate) const MAX_ERROR_TEXT_BYTES: usize = 1024;
 /// Messages that wait to be written to a process or a socket.
 pub(crate) const MAX_OUTGOING: usize = 256;
 /// Requests of a server that wait for an answer of ours, for each stream.
-pub(crate) const MAX_OPEN_ASKS: usize = 16;
+pub(crate) const MAX_OPEN_SERVER_REQUESTS: usize = 16;
 /// Events that a slow reader may be behind.
 pub(crate) const MAX_EVENTS_BEHIND: usize = 64;
 /// Times in a row that an answer's stream is taken up again without a new event.
@@ -21,7 +21,7 @@ pub(crate) const STREAM_IDLE: Duration = Duration::from_secs(900);
 
 /// The bounds that a caller may set.
 #[derive(Debug, Clone)]
-pub struct Limits {
+pub struct ClientLimits {
     /// Longest message: a body, a server-sent event, a line, a socket message.
     pub message_bytes: usize,
     /// For everything until the server's era and revision are known. A server may have to be installed first.
@@ -49,7 +49,7 @@ pub struct Limits {
     pub exit: Duration,
 }
 
-impl Default for Limits {
+impl Default for ClientLimits {
     fn default() -> Self {
         Self {
             message_bytes: 16 * 1024 * 1024,
@@ -69,8 +69,8 @@ impl Default for Limits {
 }
 
 /// The start of a text, for people.
-pub(crate) fn shown(text: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&text[..text.len().min(MAX_SHOWN)]);
+pub(crate) fn truncate_text(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&text[..text.len().min(MAX_ERROR_TEXT_BYTES)]);
     text.trim().to_owned()
 }
 
@@ -98,7 +98,7 @@ impl BackOff {
     }
 
     /// Something stood from then on. That it stood long makes the next failure a first one; that it opened does not.
-    pub(crate) fn stood(&mut self, since: Instant) {
+    pub(crate) fn reset_if_stable(&mut self, since: Instant) {
         if since.elapsed() > self.longest {
             self.reset();
         }
@@ -111,15 +111,15 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn waits_grow_up_to_a_limit() {
-        let mut wait = BackOff::new(Limits::default().back_off);
+        let mut wait = BackOff::new(ClientLimits::default().back_off);
         let waits: Vec<_> = std::iter::repeat_with(|| wait.next().as_secs()).take(8).collect();
         assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60]);
         let since = Instant::now();
         tokio::time::advance(Duration::from_secs(60)).await;
-        wait.stood(since);
+        wait.reset_if_stable(since);
         assert_eq!(wait.next().as_secs(), 60);
         tokio::time::advance(Duration::from_secs(1)).await;
-        wait.stood(since);
+        wait.reset_if_stable(since);
         assert_eq!(wait.next().as_secs(), 1);
     }
 }

@@ -16,33 +16,33 @@ use tokio::{
 use toolyard_protocol::mcp::method;
 
 use crate::{
-    agree::handshake,
-    answer::Answer,
-    error::ClientError,
+    error::McpClientError,
     events::{CloseReason, ServerEvent},
-    http::{Http, Session},
-    limits::{BackOff, Limits},
+    http::{HttpConnection, HttpSession},
+    limits::{BackOff, ClientLimits},
+    negotiate::perform_handshake,
+    reply::UpstreamReply,
     request::RequestOptions,
-    server::Server,
-    session::{ExchangeError, RefusedBy, Reopening, SessionDoubt},
+    server::ServerDescription,
+    session::{ExchangeError, RefusedBy, ReopenSchedule, SessionDoubt},
     tools::KnownTools,
-    watch::Watch,
-    wire::Wire,
+    watch::ChangeFilter,
+    wire::McpConnection,
 };
 
 /// Everything that clones of a client and its tasks share.
-pub(crate) struct Link {
-    wire: Wire,
-    server: std::sync::RwLock<Arc<Server>>,
-    limits: Limits,
+pub(crate) struct ServerLink {
+    wire: McpConnection,
+    server: std::sync::RwLock<Arc<ServerDescription>>,
+    limits: ClientLimits,
     permits: Semaphore,
     /// Written while a lost session is replaced; new requests wait for that.
     reopening: RwLock<()>,
     /// How often that happened lately.
-    reopened: Mutex<Reopening>,
+    reopened: Mutex<ReopenSchedule>,
     /// Counts sessions.
     sessions: watch::Sender<u64>,
-    watch: watch::Sender<Watch>,
+    watch: watch::Sender<ChangeFilter>,
     /// A list was read, so a gap afterwards matters.
     listed: AtomicBool,
     /// Which log messages were asked for in this connection.
@@ -50,9 +50,14 @@ pub(crate) struct Link {
     pub(crate) tools: KnownTools,
 }
 
-impl Link {
-    pub(crate) fn new(wire: Wire, server: Server, limits: Limits, watch: Watch) -> Arc<Self> {
-        let reopened = Mutex::new(Reopening::new(BackOff::new(limits.back_off)));
+impl ServerLink {
+    pub(crate) fn new(
+        wire: McpConnection,
+        server: ServerDescription,
+        limits: ClientLimits,
+        watch: ChangeFilter,
+    ) -> Arc<Self> {
+        let reopened = Mutex::new(ReopenSchedule::new(BackOff::new(limits.back_off)));
         Arc::new(Self {
             wire,
             server: std::sync::RwLock::new(Arc::new(server)),
@@ -68,11 +73,11 @@ impl Link {
         })
     }
 
-    pub(crate) fn wire(&self) -> &Wire {
+    pub(crate) fn wire(&self) -> &McpConnection {
         &self.wire
     }
 
-    pub(crate) fn limits(&self) -> &Limits {
+    pub(crate) fn limits(&self) -> &ClientLimits {
         &self.limits
     }
 
@@ -80,15 +85,15 @@ impl Link {
         BackOff::new(self.limits.back_off)
     }
 
-    pub(crate) fn server(&self) -> Arc<Server> {
+    pub(crate) fn server(&self) -> Arc<ServerDescription> {
         self.server.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(crate) fn watched(&self) -> watch::Receiver<Watch> {
+    pub(crate) fn change_filter(&self) -> watch::Receiver<ChangeFilter> {
         self.watch.subscribe()
     }
 
-    pub(crate) fn watch(&self, watch: Watch) {
+    pub(crate) fn set_change_filter(&self, watch: ChangeFilter) {
         self.watch.send_if_modified(|now| {
             let differs = *now != watch;
             *now = watch;
@@ -96,7 +101,7 @@ impl Link {
         });
     }
 
-    pub(crate) fn sessions(&self) -> watch::Receiver<u64> {
+    pub(crate) fn session_counter(&self) -> watch::Receiver<u64> {
         self.sessions.subscribe()
     }
 
@@ -114,80 +119,80 @@ impl Link {
         method: &str,
         params: Option<&RawValue>,
         options: RequestOptions,
-    ) -> Result<Answer, ClientError> {
+    ) -> Result<UpstreamReply, McpClientError> {
         let started = Instant::now();
         let deadline = options.deadline.unwrap_or(started + self.limits.request);
         let (hub, begun) = (self.wire.hub(), AtomicBool::new(false));
         let ended = tokio::select! {
             biased;
-            done = timeout_at(deadline, self.attempt(method, params, options, &begun)) => {
-                done.unwrap_or_else(|_| Err(ClientError::Timeout(rounded(deadline - started))))
+            done = timeout_at(deadline, self.request_with_reopen(method, params, options, &begun)) => {
+                done.unwrap_or_else(|_| Err(McpClientError::Timeout(round_up_to_millis(deadline - started))))
             }
-            () = hub.tasks.stop().cancelled() => Err(ClientError::Closed(hub.reason())),
+            () = hub.tasks.stop_token().cancelled() => Err(McpClientError::Closed(hub.close_reason())),
         };
         match ended {
             // It waited for its turn all the time.
-            Err(error @ (ClientError::Timeout(_) | ClientError::Closed(_)))
+            Err(error @ (McpClientError::Timeout(_) | McpClientError::Closed(_)))
                 if !begun.load(Ordering::Acquire) =>
             {
-                Err(ClientError::NotSent(error.to_string()))
+                Err(McpClientError::NotSent(error.to_string()))
             }
             ended => ended,
         }
     }
 
     /// Makes the request; once more in a new session where the server does not know the old one.
-    async fn attempt(
+    async fn request_with_reopen(
         &self,
         method: &str,
         params: Option<&RawValue>,
         options: RequestOptions,
         begun: &AtomicBool,
-    ) -> Result<Answer, ClientError> {
-        let closed = |_| ClientError::Closed(CloseReason::Asked);
+    ) -> Result<UpstreamReply, McpClientError> {
+        let closed = |_| McpClientError::Closed(CloseReason::Requested);
         let _permit = self.permits.acquire().await.map_err(closed)?;
         drop(self.reopening.read().await);
         let session = self.session();
         begun.store(true, Ordering::Release);
-        let failed = match self.once(method, params, options.clone()).await {
+        let failed = match self.request_once(method, params, options.clone()).await {
             Ok(answer) => return Ok(answer),
             Err(failed) => failed,
         };
         if !self.is_lost(&session, failed.doubt).await {
             return Err(failed.error);
         }
-        self.reopen(&session).await?;
+        self.reopen_session(&session).await?;
         // Something may have run before the server failed. Everything but a call of a tool can be asked twice.
         let may_have_run = failed.doubt == SessionDoubt::Suspected(RefusedBy::ServerError);
         if may_have_run && method == method::TOOLS_CALL {
             return Err(failed.error);
         }
-        self.once(method, params, options).await.map_err(|failed| failed.error)
+        self.request_once(method, params, options).await.map_err(|failed| failed.error)
     }
 
     /// The session in use; none over a pipe and in the modern era.
-    pub(crate) fn session(&self) -> Session {
-        self.wire.http().map(Http::session).unwrap_or_default()
+    pub(crate) fn session(&self) -> HttpSession {
+        self.wire.http().map(HttpConnection::session).unwrap_or_default()
     }
 
-    async fn once(
+    async fn request_once(
         &self,
         method: &str,
         params: Option<&RawValue>,
         options: RequestOptions,
-    ) -> Result<Answer, ExchangeError> {
+    ) -> Result<UpstreamReply, ExchangeError> {
         let revision = self.server().revision;
-        let call = self.wire.make(Some(revision), method, params, options)?;
+        let call = self.wire.prepare_request(Some(revision), method, params, options)?;
         let answer = self.wire.exchange(call).await;
-        if answer.as_ref().map_or_else(is_an_answer, |_| true) {
-            self.reopened().proven();
+        if answer.as_ref().map_or_else(is_rpc_answer, |_| true) {
+            self.reopen_schedule().record_success();
         }
-        Ok(Answer::read(revision, method, answer?)?)
+        Ok(UpstreamReply::from_result(revision, method, answer?)?)
     }
 
     /// Whether the server does not know a session any more. A suspicion is looked into with a request that does nothing
     /// and that servers refuse outside of a session, as they do not refuse a ping.
-    pub(crate) async fn is_lost(&self, session: &Session, doubt: SessionDoubt) -> bool {
+    pub(crate) async fn is_lost(&self, session: &HttpSession, doubt: SessionDoubt) -> bool {
         let by = match doubt {
             SessionDoubt::None => return false,
             SessionDoubt::Lost => return true,
@@ -197,19 +202,19 @@ impl Link {
             // Somebody else found out. Who was refused by a message may have been refused by a tool.
             return by == RefusedBy::Status;
         }
-        match self.once(method::TOOLS_LIST, None, RequestOptions::default()).await {
+        match self.request_once(method::TOOLS_LIST, None, RequestOptions::default()).await {
             Ok(_) => false,
             Err(failed) => failed.doubt != SessionDoubt::None,
         }
     }
 
-    fn reopened(&self) -> MutexGuard<'_, Reopening> {
+    fn reopen_schedule(&self) -> MutexGuard<'_, ReopenSchedule> {
         self.reopened.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Replaces a session that is lost. Of many that lost the same one, one makes the new. Where there is no session to
     /// replace, the connection ends: whoever made it makes another, and finds out anew how the server speaks.
-    pub(crate) async fn reopen(&self, lost: &Session) -> Result<(), ClientError> {
+    pub(crate) async fn reopen_session(&self, lost: &HttpSession) -> Result<(), McpClientError> {
         let http = match self.wire.http() {
             Some(http) if !self.server().revision.is_modern() => http,
             _ => return Err(self.give_up("it was restarted, or speaks another revision now")),
@@ -218,57 +223,59 @@ impl Link {
         if http.session() != *lost {
             return Ok(());
         }
-        if let Some(wait) = self.reopened().wait() {
+        if let Some(wait) = self.reopen_schedule().wait_time() {
             let seconds = wait.as_secs() + 1;
-            return Err(ClientError::SessionLost(format!(
+            return Err(McpClientError::SessionLost(format!(
                 "a new one is opened in {seconds} s at the earliest"
             )));
         }
-        self.reopened().tried();
+        self.reopen_schedule().record_attempt();
         // Others wait for it, and the standing stream brings no deadline.
         let limit = self.limits.request;
-        let opening = timeout(limit, handshake(&self.wire, self.server().revision));
-        let server = match opening.await.unwrap_or(Err(ClientError::Timeout(limit))) {
+        let opening = timeout(limit, perform_handshake(&self.wire, self.server().revision));
+        let server = match opening.await.unwrap_or(Err(McpClientError::Timeout(limit))) {
             Ok(server) => server,
-            Err(error @ (ClientError::AuthorizationNeeded { .. } | ClientError::Credentials(_))) => {
+            Err(error @ (McpClientError::AuthorizationNeeded { .. } | McpClientError::Credentials(_))) => {
                 return Err(error);
             }
             // It answers, and makes no handshake: it may speak the other era now.
             Err(error) if is_refusal(&error) => return Err(self.give_up(&error.to_string())),
-            Err(error) => return Err(ClientError::SessionLost(error.to_string())),
+            Err(error) => return Err(McpClientError::SessionLost(error.to_string())),
         };
         tracing::debug!("the session was lost and is replaced");
         *self.server.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(server);
         self.sessions.send_modify(|count| *count += 1);
         for event in [ServerEvent::ToolsChanged, ServerEvent::PromptsChanged, ServerEvent::ResourcesChanged] {
-            self.wire.hub().tell(event);
+            self.wire.hub().publish(event);
         }
         Ok(())
     }
 
     /// Ends the connection, whose session is lost for good.
-    fn give_up(&self, why: &str) -> ClientError {
+    fn give_up(&self, why: &str) -> McpClientError {
         let why = format!("the session was lost: {why}");
-        self.wire.hub().end(CloseReason::Lost(why.clone()));
-        ClientError::SessionLost(why)
+        self.wire.hub().close(CloseReason::Lost(why.clone()));
+        McpClientError::SessionLost(why)
     }
 }
 
 /// Whether the server answered, and what it answered is no handshake.
-fn is_refusal(error: &ClientError) -> bool {
+fn is_refusal(error: &McpClientError) -> bool {
     match error {
-        ClientError::Rpc(_) | ClientError::NoCommonRevision { .. } | ClientError::Malformed(_) => true,
-        ClientError::Status { status, .. } => status.is_client_error(),
+        McpClientError::Rpc(_) | McpClientError::NoCommonRevision { .. } | McpClientError::Malformed(_) => {
+            true
+        }
+        McpClientError::Status { status, .. } => status.is_client_error(),
         _ => false,
     }
 }
 
 /// Whether a failure is an answer all the same: then the session that it came in is a good one.
-fn is_an_answer(failed: &ExchangeError) -> bool {
-    failed.doubt == SessionDoubt::None && matches!(failed.error, ClientError::Rpc(_))
+fn is_rpc_answer(failed: &ExchangeError) -> bool {
+    failed.doubt == SessionDoubt::None && matches!(failed.error, McpClientError::Rpc(_))
 }
 
 /// As it was meant: a deadline is always a moment shorter than what it was made from.
-fn rounded(time: Duration) -> Duration {
+fn round_up_to_millis(time: Duration) -> Duration {
     Duration::from_millis(u64::try_from(time.as_micros().div_ceil(1000)).unwrap_or(u64::MAX))
 }

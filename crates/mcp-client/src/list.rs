@@ -6,11 +6,11 @@ use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 use toolyard_protocol::{mcp::method, raw::RawFields, raw::to_raw};
 
-use crate::{client::Client, error::ClientError, request::RequestOptions};
+use crate::{client::McpClient, error::McpClientError, request::RequestOptions};
 
 /// What can be listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ListKind {
+pub enum UpstreamListKind {
     /// `tools/list`
     Tools,
     /// `prompts/list`
@@ -21,7 +21,7 @@ pub enum ListKind {
     Templates,
 }
 
-impl ListKind {
+impl UpstreamListKind {
     /// The method.
     pub const fn method(self) -> &'static str {
         match self {
@@ -33,7 +33,7 @@ impl ListKind {
     }
 
     /// The member of a result with the items.
-    const fn member(self) -> &'static str {
+    const fn items_member(self) -> &'static str {
         match self {
             Self::Tools => "tools",
             Self::Prompts => "prompts",
@@ -45,114 +45,122 @@ impl ListKind {
 
 /// A list as far as it could be read.
 #[derive(Debug, Clone, Default)]
-pub struct Listing {
+pub struct UpstreamListing {
     /// The items as they came. None of them was looked at.
     pub items: Vec<Box<RawValue>>,
     /// Why there may be more.
     pub incomplete: Option<String>,
     /// How long the server says that it holds.
     pub ttl: Option<Duration>,
-    /// Tools that must not be used, and are not among the items. Only [`Client::list_tools`] looks for them.
-    pub left_out: Vec<LeftOut>,
+    /// Tools that must not be used, and are not among the items. Only [`McpClient::list_tools`] looks for them.
+    pub left_out: Vec<RejectedTool>,
 }
 
 /// A tool that must not be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct RejectedTool {
     /// Its name.
     pub name: String,
     /// What is wrong with it.
     pub why: String,
 }
 
-impl Client {
+impl McpClient {
     /// Reads a list. Fails only where not even the first page is one.
-    pub async fn list(&self, kind: ListKind) -> Result<Listing, ClientError> {
+    pub async fn list_items(&self, kind: UpstreamListKind) -> Result<UpstreamListing, McpClientError> {
         self.link.set_listed();
         let limits = self.link.limits();
-        let mut listing = Listing::default();
+        let mut listing = UpstreamListing::default();
         let (mut bytes, mut cursor, mut seen) = (0, None, HashSet::new());
         for _ in 0..limits.list_pages {
-            let page = match self.page(kind, cursor.as_deref()).await {
+            let page = match self.fetch_page(kind, cursor.as_deref()).await {
                 Ok(page) => page,
                 Err(error) if cursor.is_none() => return Err(error),
-                Err(error) => return Ok(listing.broken(format!("a later page could not be read: {error}"))),
+                Err(error) => {
+                    return Ok(listing.mark_incomplete(format!("a later page could not be read: {error}")));
+                }
             };
             listing.ttl = listing.ttl.into_iter().chain(page.ttl).min();
             for item in page.items {
                 bytes += item.get().len();
                 if listing.items.len() >= limits.list_items {
-                    return Ok(listing.broken(format!("there are more than {} items", limits.list_items)));
+                    return Ok(
+                        listing.mark_incomplete(format!("there are more than {} items", limits.list_items))
+                    );
                 }
                 if bytes > limits.list_bytes {
-                    return Ok(
-                        listing.broken(format!("the items have more than {} bytes", limits.list_bytes))
-                    );
+                    return Ok(listing
+                        .mark_incomplete(format!("the items have more than {} bytes", limits.list_bytes)));
                 }
                 listing.items.push(item);
             }
             match page.next {
                 Ok(None) => return Ok(listing),
                 Ok(Some(next)) if !seen.insert(next.clone()) => {
-                    return Ok(listing.broken("the server's pages go round in a circle".to_owned()));
+                    return Ok(listing.mark_incomplete("the server's pages go round in a circle".to_owned()));
                 }
                 Ok(Some(next)) => cursor = Some(next),
-                Err(why) => return Ok(listing.broken(why)),
+                Err(why) => return Ok(listing.mark_incomplete(why)),
             }
         }
-        Ok(listing.broken(format!("there are more than {} pages", limits.list_pages)))
+        Ok(listing.mark_incomplete(format!("there are more than {} pages", limits.list_pages)))
     }
 
-    async fn page(&self, kind: ListKind, cursor: Option<&str>) -> Result<Page, ClientError> {
+    async fn fetch_page(
+        &self,
+        kind: UpstreamListKind,
+        cursor: Option<&str>,
+    ) -> Result<ListPage, McpClientError> {
         let params = cursor.map(|cursor| to_raw(&json!({ "cursor": cursor })));
         let answer = self.request(kind.method(), params.as_deref(), RequestOptions::default()).await?;
-        Page::read(kind, &answer.complete()?)
+        ListPage::from_result(kind, &answer.into_complete()?)
     }
 }
 
-impl Listing {
-    fn broken(mut self, why: String) -> Self {
+impl UpstreamListing {
+    fn mark_incomplete(mut self, why: String) -> Self {
         tracing::debug!(why, items = self.items.len(), "a list is not complete");
         self.incomplete = Some(why);
         self
     }
 }
 
-struct Page {
+struct ListPage {
     items: Vec<Box<RawValue>>,
     /// Where the next one is, or why nobody knows.
     next: Result<Option<String>, String>,
     ttl: Option<Duration>,
 }
 
-impl Page {
-    fn read(kind: ListKind, result: &RawValue) -> Result<Self, ClientError> {
-        let (method, member) = (kind.method(), kind.member());
+impl ListPage {
+    fn from_result(kind: UpstreamListKind, result: &RawValue) -> Result<Self, McpClientError> {
+        let (method, member) = (kind.method(), kind.items_member());
         let malformed =
-            |why: &str| ClientError::Malformed(format!("the result of `{method}` has no list: {why}"));
+            |why: &str| McpClientError::Malformed(format!("the result of `{method}` has no list: {why}"));
         let fields: RawFields =
             serde_json::from_str(result.get()).map_err(|error| malformed(&error.to_string()))?;
-        let items =
-            fields.read::<Vec<Box<RawValue>>>(member).ok_or_else(|| malformed("there is no list in it"))?;
-        let next = match fields.read::<Option<Cursor>>("nextCursor") {
+        let items = fields
+            .parse_field::<Vec<Box<RawValue>>>(member)
+            .ok_or_else(|| malformed("there is no list in it"))?;
+        let next = match fields.parse_field::<Option<PageCursor>>("nextCursor") {
             None | Some(Ok(None)) => Ok(None),
-            Some(Ok(Some(Cursor(cursor)))) => Ok(Some(cursor)),
+            Some(Ok(Some(PageCursor(cursor)))) => Ok(Some(cursor)),
             Some(Err(_)) => Err("`nextCursor` is not a text".to_owned()),
         };
-        let ttl = fields.read::<u64>("ttlMs").and_then(Result::ok).map(Duration::from_millis);
+        let ttl = fields.parse_field::<u64>("ttlMs").and_then(Result::ok).map(Duration::from_millis);
         Ok(Self { items: items.map_err(|error| malformed(&error.to_string()))?, next, ttl })
     }
 }
 
 #[derive(Deserialize)]
-struct Cursor(String);
+struct PageCursor(String);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(raw: &str) -> Result<Page, ClientError> {
-        Page::read(ListKind::Tools, &RawValue::from_string(raw.to_owned()).unwrap())
+    fn read(raw: &str) -> Result<ListPage, McpClientError> {
+        ListPage::from_result(UpstreamListKind::Tools, &RawValue::from_string(raw.to_owned()).unwrap())
     }
 
     #[test]
@@ -167,7 +175,7 @@ mod tests {
     #[test]
     fn what_is_no_list_is_never_an_empty_one() {
         for raw in ["{}", "[]", "null", r#"{"tools":null}"#, r#"{"tools":{}}"#, r#"{"prompts":[]}"#] {
-            assert!(matches!(read(raw), Err(ClientError::Malformed(_))), "{raw}");
+            assert!(matches!(read(raw), Err(McpClientError::Malformed(_))), "{raw}");
         }
         assert!(read(r#"{"tools":[]}"#).unwrap().items.is_empty());
     }

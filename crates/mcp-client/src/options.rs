@@ -4,13 +4,13 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use toolyard_protocol::{mcp::Revision, raw::to_raw};
+use toolyard_protocol::{mcp::McpRevision, raw::to_raw};
 
-use crate::{ask::Ask, limits::Limits, watch::Watch};
+use crate::{limits::ClientLimits, server_request::ServerRequest, watch::ChangeFilter};
 
 /// How a client is made.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct ClientOptions {
     /// Where background work runs.
     pub tasks: TaskTracker,
     /// Stops everything.
@@ -21,18 +21,18 @@ pub struct Options {
     /// request that brings no other.
     pub capabilities: Box<RawValue>,
     /// Which wire is spoken.
-    pub era: Era,
+    pub era: ProtocolEra,
     /// Takes the questions that belong to no request of ours: those over stdio, WebSocket and the standing stream.
-    pub asks: Option<mpsc::Sender<Ask>>,
+    pub asks: Option<mpsc::Sender<ServerRequest>>,
     /// Takes the log messages that belong to no request, as they came.
     pub logs: Option<mpsc::Sender<Box<RawValue>>>,
     /// What to hear of.
-    pub watch: Watch,
+    pub watch: ChangeFilter,
     /// The bounds.
-    pub limits: Limits,
+    pub limits: ClientLimits,
 }
 
-impl Options {
+impl ClientOptions {
     /// Nothing declared, nothing asked, every list watched.
     pub fn new(tasks: TaskTracker, stop: CancellationToken) -> Self {
         Self {
@@ -40,11 +40,11 @@ impl Options {
             stop,
             info: ClientInfo::default(),
             capabilities: to_raw(&serde_json::Map::new()),
-            era: Era::default(),
+            era: ProtocolEra::default(),
             asks: None,
             logs: None,
-            watch: Watch::default(),
-            limits: Limits::default(),
+            watch: ChangeFilter::default(),
+            limits: ClientLimits::default(),
         }
     }
 }
@@ -69,7 +69,7 @@ impl Default for ClientInfo {
 
 /// Which wire is spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Era {
+pub enum ProtocolEra {
     /// The modern one where the server knows it, else the handshake.
     #[default]
     Either,
@@ -79,9 +79,9 @@ pub enum Era {
     Handshake,
 }
 
-impl From<Revision> for Era {
+impl From<McpRevision> for ProtocolEra {
     /// The era of a revision: what was found once need not be found out again.
-    fn from(revision: Revision) -> Self {
+    fn from(revision: McpRevision) -> Self {
         if revision.is_modern() { Self::Modern } else { Self::Handshake }
     }
 }

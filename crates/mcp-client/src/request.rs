@@ -6,19 +6,19 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::value::RawValue;
 use tokio::{sync::mpsc, time::Instant};
 use toolyard_protocol::{
-    call::Progress,
-    mcp::{Revision, message, meta, method},
+    call::CallProgress,
+    mcp::{McpRevision, message, meta, method},
     raw::{RawFields, to_raw},
 };
 
-use crate::{ask::Ask, error::ClientError, inbox::Inbox};
+use crate::{error::McpClientError, inbox::RequestInbox, server_request::ServerRequest};
 
 /// What a caller may want of one request. The default wants nothing but the answer.
 #[derive(Debug, Clone, Default)]
 pub struct RequestOptions {
     /// Progress is asked for, and comes here. What the reader is too slow for is dropped.
-    pub progress: Option<mpsc::Sender<Progress>>,
-    /// When to give up; else [`crate::Limits::request`] counts.
+    pub progress: Option<mpsc::Sender<CallProgress>>,
+    /// When to give up; else [`crate::Limits::write_request`] counts.
     pub deadline: Option<Instant>,
     /// Members for `_meta`: a trace, for one. Those of the protocol itself are set here and cannot be given.
     pub meta: Vec<(String, Box<RawValue>)>,
@@ -30,7 +30,7 @@ pub struct RequestOptions {
     /// belongs to: see [`RequestOptions::owner`] and [`crate::Options::logs`].
     pub logs: Option<mpsc::Sender<Box<RawValue>>>,
     /// Handshake era over HTTP: takes what the server asks while it works on this request.
-    pub asks: Option<mpsc::Sender<Ask>>,
+    pub asks: Option<mpsc::Sender<ServerRequest>>,
     /// Modern over HTTP: what `Mcp-Name` says, where it is not `params.name` or `params.uri`.
     pub name: Option<String>,
     /// Modern over HTTP: mirrored parameters, header and value, as
@@ -43,14 +43,14 @@ pub struct RequestOptions {
 
 /// Who asks, in every request or in the handshake.
 #[derive(Debug)]
-pub(crate) struct Hello {
+pub(crate) struct ClientIdentity {
     pub(crate) info: Box<RawValue>,
     pub(crate) capabilities: Box<RawValue>,
 }
 
 /// What happens where nobody waits for the answer any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Leave {
+pub(crate) enum AbandonPolicy {
     /// The server is told.
     Cancel,
     /// Nothing: the handshake and the probe cannot be cancelled.
@@ -59,40 +59,40 @@ pub(crate) enum Leave {
 
 /// A request on its way.
 #[derive(Debug)]
-pub(crate) struct Call {
+pub(crate) struct PreparedRequest {
     pub(crate) id: u64,
     pub(crate) method: String,
     /// The whole message.
     pub(crate) text: String,
     /// None in the handshake.
-    pub(crate) revision: Option<Revision>,
+    pub(crate) revision: Option<McpRevision>,
     pub(crate) name: Option<String>,
     pub(crate) mirrored: Vec<(String, String)>,
-    pub(crate) inbox: Inbox,
-    pub(crate) leave: Leave,
+    pub(crate) inbox: RequestInbox,
+    pub(crate) on_abandon: AbandonPolicy,
 }
 
-impl Call {
+impl PreparedRequest {
     pub(crate) fn is_modern(&self) -> bool {
-        self.revision.is_some_and(Revision::is_modern)
+        self.revision.is_some_and(McpRevision::is_modern)
     }
 
     /// Puts a request together.
     pub(crate) fn new(
         id: u64,
-        revision: Option<Revision>,
+        revision: Option<McpRevision>,
         method: &str,
         params: Option<&RawValue>,
         options: RequestOptions,
-        hello: &Hello,
-    ) -> Result<Self, ClientError> {
+        hello: &ClientIdentity,
+    ) -> Result<Self, McpClientError> {
         let mut fields: RawFields = match params {
             None => RawFields::default(),
             Some(params) => serde_json::from_str(params.get())
-                .map_err(|_| ClientError::Invalid("`params` has to be an object".to_owned()))?,
+                .map_err(|_| McpClientError::Invalid("`params` has to be an object".to_owned()))?,
         };
         let name = options.name.clone().or_else(|| name_in(method, &fields));
-        let meta = Meta::new(id, revision, &fields, &options, hello);
+        let meta = RequestMeta::new(id, revision, &fields, &options, hello);
         if !meta.0.is_empty() {
             fields.set("_meta", to_raw(&meta));
         } else if fields.get("_meta").is_some() {
@@ -103,12 +103,13 @@ impl Call {
         Ok(Self {
             id,
             method: method.to_owned(),
-            text: message::request(&to_raw(&id), method, params.as_deref()),
+            text: message::write_request(&to_raw(&id), method, params.as_deref()),
             revision,
             name,
             mirrored: options.mirrored,
-            inbox: Inbox::new(options.progress, options.logs, options.asks, None).owned_by(options.owner),
-            leave: Leave::Cancel,
+            inbox: RequestInbox::new(options.progress, options.logs, options.asks, None)
+                .owned_by(options.owner),
+            on_abandon: AbandonPolicy::Cancel,
         })
     }
 }
@@ -120,15 +121,15 @@ fn name_in(method: &str, params: &RawFields) -> Option<String> {
         method::RESOURCES_READ => "uri",
         _ => return None,
     };
-    params.read::<String>(member)?.ok()
+    params.parse_field::<String>(member)?.ok()
 }
 
 /// The members of `_meta`: the caller's, then ours.
-struct Meta(Vec<(String, Box<RawValue>)>);
+struct RequestMeta(Vec<(String, Box<RawValue>)>);
 
 /// Members that only this client sets. A caller that passes on the params of somebody else would pass on their claims
 /// and their progress token with them.
-const OWN: [&str; 5] = [
+const RESERVED_MEMBERS: [&str; 5] = [
     meta::PROTOCOL_VERSION,
     meta::CLIENT_CAPABILITIES,
     meta::CLIENT_INFO,
@@ -136,41 +137,41 @@ const OWN: [&str; 5] = [
     meta::PROGRESS_TOKEN,
 ];
 
-impl Meta {
+impl RequestMeta {
     fn new(
         id: u64,
-        revision: Option<Revision>,
+        revision: Option<McpRevision>,
         params: &RawFields,
         options: &RequestOptions,
-        hello: &Hello,
+        hello: &ClientIdentity,
     ) -> Self {
         let mut members = Self(Vec::new());
-        let given = params.read::<RawFields>("_meta").and_then(Result::ok).unwrap_or_default();
+        let given = params.parse_field::<RawFields>("_meta").and_then(Result::ok).unwrap_or_default();
         for name in given.names() {
             if let Some(value) = given.get(name) {
-                members.put(name, value.to_owned());
+                members.set_member(name, value.to_owned());
             }
         }
         for (name, value) in &options.meta {
-            members.put(name, value.clone());
+            members.set_member(name, value.clone());
         }
-        members.0.retain(|(name, _)| !OWN.contains(&name.as_str()));
+        members.0.retain(|(name, _)| !RESERVED_MEMBERS.contains(&name.as_str()));
         if let Some(revision) = revision.filter(|revision| revision.is_modern()) {
             let capabilities = options.capabilities.as_ref().unwrap_or(&hello.capabilities);
-            members.put(meta::PROTOCOL_VERSION, to_raw(revision.as_str()));
-            members.put(meta::CLIENT_INFO, hello.info.clone());
-            members.put(meta::CLIENT_CAPABILITIES, capabilities.clone());
+            members.set_member(meta::PROTOCOL_VERSION, to_raw(revision.as_str()));
+            members.set_member(meta::CLIENT_INFO, hello.info.clone());
+            members.set_member(meta::CLIENT_CAPABILITIES, capabilities.clone());
             if let Some(level) = &options.log_level {
-                members.put(meta::LOG_LEVEL, to_raw(level));
+                members.set_member(meta::LOG_LEVEL, to_raw(level));
             }
         }
         if options.progress.is_some() {
-            members.put(meta::PROGRESS_TOKEN, to_raw(&id));
+            members.set_member(meta::PROGRESS_TOKEN, to_raw(&id));
         }
         members
     }
 
-    fn put(&mut self, name: &str, value: Box<RawValue>) {
+    fn set_member(&mut self, name: &str, value: Box<RawValue>) {
         match self.0.iter_mut().find(|(key, _)| key == name) {
             Some(member) => member.1 = value,
             None => self.0.push((name.to_owned(), value)),
@@ -178,7 +179,7 @@ impl Meta {
     }
 }
 
-impl Serialize for Meta {
+impl Serialize for RequestMeta {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut map = to.serialize_map(Some(self.0.len()))?;
         for (name, value) in &self.0 {
@@ -194,22 +195,30 @@ mod tests {
 
     use super::*;
 
-    fn call(revision: Option<Revision>, params: Option<Value>, options: RequestOptions) -> Call {
-        let hello = Hello { info: to_raw(&json!({ "name": "t" })), capabilities: to_raw(&json!({})) };
+    fn call(
+        revision: Option<McpRevision>,
+        params: Option<Value>,
+        options: RequestOptions,
+    ) -> PreparedRequest {
+        let hello =
+            ClientIdentity { info: to_raw(&json!({ "name": "t" })), capabilities: to_raw(&json!({})) };
         let params = params.map(|params| to_raw(&params));
-        Call::new(7, revision, "tools/call", params.as_deref(), options, &hello).unwrap()
+        PreparedRequest::new(7, revision, "tools/call", params.as_deref(), options, &hello).unwrap()
     }
 
-    fn body(call: &Call) -> Value {
+    fn body(call: &PreparedRequest) -> Value {
         serde_json::from_str(&call.text).unwrap()
     }
 
     #[test]
     fn a_handshake_request_goes_out_as_it_is() {
-        let sent = call(Some(Revision::NEWEST_HANDSHAKE), None, RequestOptions::default());
+        let sent = call(Some(McpRevision::NEWEST_HANDSHAKE), None, RequestOptions::default());
         assert_eq!(sent.text, r#"{"jsonrpc":"2.0","id":7,"method":"tools/call"}"#);
-        let sent =
-            call(Some(Revision::NEWEST_HANDSHAKE), Some(json!({ "name": "x" })), RequestOptions::default());
+        let sent = call(
+            Some(McpRevision::NEWEST_HANDSHAKE),
+            Some(json!({ "name": "x" })),
+            RequestOptions::default(),
+        );
         assert_eq!(body(&sent)["params"], json!({ "name": "x" }));
         assert_eq!(sent.name.as_deref(), Some("x"));
     }
@@ -226,7 +235,7 @@ mod tests {
             ..RequestOptions::default()
         };
         let params = json!({ "name": "x", "_meta": { "vendor/a": 1, "traceparent": "00-0" } });
-        let sent = call(Some(Revision::NEWEST), Some(params), options);
+        let sent = call(Some(McpRevision::NEWEST), Some(params), options);
         let expected = json!({
             "vendor/a": 1,
             "traceparent": "00-1",
@@ -244,18 +253,18 @@ mod tests {
     fn the_claims_of_somebody_else_are_not_passed_on() {
         let theirs = json!({ "_meta": { "progressToken": "t", meta::CLIENT_CAPABILITIES: { "sampling": {} },
             meta::PROTOCOL_VERSION: "2026-07-28", meta::LOG_LEVEL: "debug" } });
-        let sent = call(Some(Revision::NEWEST_HANDSHAKE), Some(theirs.clone()), RequestOptions::default());
+        let sent = call(Some(McpRevision::NEWEST_HANDSHAKE), Some(theirs.clone()), RequestOptions::default());
         assert_eq!(body(&sent)["params"], json!({ "_meta": {} }));
-        let sent = call(Some(Revision::NEWEST), Some(theirs), RequestOptions::default());
+        let sent = call(Some(McpRevision::NEWEST), Some(theirs), RequestOptions::default());
         assert_eq!(body(&sent)["params"]["_meta"][meta::CLIENT_CAPABILITIES], json!({}));
         assert_eq!(body(&sent)["params"]["_meta"]["progressToken"], Value::Null);
     }
 
     #[test]
     fn params_have_to_be_an_object() {
-        let hello = Hello { info: to_raw(&json!({})), capabilities: to_raw(&json!({})) };
+        let hello = ClientIdentity { info: to_raw(&json!({})), capabilities: to_raw(&json!({})) };
         let list = to_raw(&json!([1]));
-        let made = Call::new(1, None, "x", Some(&list), RequestOptions::default(), &hello);
-        assert!(matches!(made, Err(ClientError::Invalid(_))));
+        let made = PreparedRequest::new(1, None, "x", Some(&list), RequestOptions::default(), &hello);
+        assert!(matches!(made, Err(McpClientError::Invalid(_))));
     }
 }

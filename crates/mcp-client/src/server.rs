@@ -3,17 +3,17 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use toolyard_protocol::{
-    mcp::{Revision, meta},
+    mcp::{McpRevision, meta},
     raw::RawFields,
 };
 
-use crate::{answer::object, error::ClientError, list::ListKind};
+use crate::{error::McpClientError, list::UpstreamListKind, reply::parse_object};
 
 /// What a server said of itself, in its handshake or when it was discovered.
 #[derive(Debug, Clone)]
-pub struct Server {
+pub struct ServerDescription {
     /// What is spoken with it.
-    pub revision: Revision,
+    pub revision: McpRevision,
     /// Which program it is, as it came.
     pub info: Option<Box<RawValue>>,
     /// What it offers, as it came.
@@ -22,28 +22,28 @@ pub struct Server {
     pub instructions: Option<String>,
     /// Everything it said.
     pub raw: Box<RawValue>,
-    offers: Offers,
+    offers: ServerCapabilities,
 }
 
 /// The capabilities that this client acts on.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Offers {
-    tools: Option<Offer>,
-    prompts: Option<Offer>,
-    resources: Option<Offer>,
+struct ServerCapabilities {
+    tools: Option<ListCapability>,
+    prompts: Option<ListCapability>,
+    resources: Option<ListCapability>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Offer {
+struct ListCapability {
     list_changed: bool,
     subscribe: bool,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Said {
+struct RawServerDescription {
     #[serde(default)]
     capabilities: Option<Box<RawValue>>,
     #[serde(default)]
@@ -54,53 +54,53 @@ struct Said {
     meta: Option<Box<RawValue>>,
 }
 
-impl Server {
+impl ServerDescription {
     /// Reads the result of `initialize` or `server/discover`. Only what this client acts on has to have the right shape.
-    pub(crate) fn read(revision: Revision, raw: Box<RawValue>) -> Result<Self, ClientError> {
-        let said: Said = object(&raw)
-            .map_err(|error| ClientError::Malformed(format!("what the server says of itself: {error}")))?;
+    pub(crate) fn from_result(revision: McpRevision, raw: Box<RawValue>) -> Result<Self, McpClientError> {
+        let said: RawServerDescription = parse_object(&raw)
+            .map_err(|error| McpClientError::Malformed(format!("what the server says of itself: {error}")))?;
         let capabilities = said.capabilities.as_deref();
         let read = capabilities.and_then(|raw| serde_json::from_str(raw.get()).ok());
         let from_meta =
-            || said.meta.and_then(|meta| fields(&meta)?.get(meta::SERVER_INFO).map(RawValue::to_owned));
+            || said.meta.and_then(|meta| parse_fields(&meta)?.get(meta::SERVER_INFO).map(RawValue::to_owned));
         Ok(Self {
             revision,
             offers: read.unwrap_or_default(),
-            capabilities: capabilities.and_then(fields).unwrap_or_default(),
+            capabilities: capabilities.and_then(parse_fields).unwrap_or_default(),
             info: said.server_info.or_else(from_meta),
             instructions: said
                 .instructions
                 .and_then(|raw| serde_json::from_str::<String>(raw.get()).ok())
-                .map(|text| toolyard_protocol::visible::visible(&text).into_owned()),
+                .map(|text| toolyard_protocol::visible::strip_invisible(&text).into_owned()),
             raw,
         })
     }
 
     /// Whether it has such a list.
-    pub fn offers(&self, kind: ListKind) -> bool {
-        self.offer(kind).is_some()
+    pub fn has_list(&self, kind: UpstreamListKind) -> bool {
+        self.list_capability(kind).is_some()
     }
 
     /// Whether it tells when that list changes.
-    pub fn tells_changes(&self, kind: ListKind) -> bool {
-        self.offer(kind).is_some_and(|offer| offer.list_changed)
+    pub fn notifies_list_changes(&self, kind: UpstreamListKind) -> bool {
+        self.list_capability(kind).is_some_and(|offer| offer.list_changed)
     }
 
     /// Whether it tells when a single resource changes.
-    pub fn tells_updates(&self) -> bool {
+    pub fn notifies_resource_updates(&self) -> bool {
         self.offers.resources.as_ref().is_some_and(|offer| offer.subscribe)
     }
 
-    fn offer(&self, kind: ListKind) -> Option<&Offer> {
+    fn list_capability(&self, kind: UpstreamListKind) -> Option<&ListCapability> {
         match kind {
-            ListKind::Tools => self.offers.tools.as_ref(),
-            ListKind::Prompts => self.offers.prompts.as_ref(),
-            ListKind::Resources | ListKind::Templates => self.offers.resources.as_ref(),
+            UpstreamListKind::Tools => self.offers.tools.as_ref(),
+            UpstreamListKind::Prompts => self.offers.prompts.as_ref(),
+            UpstreamListKind::Resources | UpstreamListKind::Templates => self.offers.resources.as_ref(),
         }
     }
 }
 
-fn fields(raw: &RawValue) -> Option<RawFields> {
+fn parse_fields(raw: &RawValue) -> Option<RawFields> {
     serde_json::from_str(raw.get()).ok()
 }
 
@@ -115,17 +115,22 @@ mod tests {
     fn identity_is_read_from_either_place_and_oddities_do_no_harm() {
         let said = json!({ "capabilities": { "tools": { "listChanged": true }, "resources": {} },
             "_meta": { meta::SERVER_INFO: { "name": "a" } }, "instructions": "be\u{200b} kind" });
-        let server = Server::read(Revision::NEWEST, to_raw(&said)).unwrap();
+        let server = ServerDescription::from_result(McpRevision::NEWEST, to_raw(&said)).unwrap();
         assert_eq!(server.info.as_deref().unwrap().get(), r#"{"name":"a"}"#);
         assert_eq!(server.instructions.as_deref(), Some("be kind"));
-        assert!(server.offers(ListKind::Tools) && server.tells_changes(ListKind::Tools));
-        assert!(server.offers(ListKind::Templates) && !server.tells_changes(ListKind::Resources));
-        assert!(!server.offers(ListKind::Prompts) && !server.tells_updates());
+        assert!(
+            server.has_list(UpstreamListKind::Tools) && server.notifies_list_changes(UpstreamListKind::Tools)
+        );
+        assert!(
+            server.has_list(UpstreamListKind::Templates)
+                && !server.notifies_list_changes(UpstreamListKind::Resources)
+        );
+        assert!(!server.has_list(UpstreamListKind::Prompts) && !server.notifies_resource_updates());
 
         let odd = json!({ "serverInfo": { "name": "b" }, "capabilities": { "tools": 5 }, "instructions": 7, "_meta": [] });
-        let server = Server::read(Revision::NEWEST, to_raw(&odd)).unwrap();
+        let server = ServerDescription::from_result(McpRevision::NEWEST, to_raw(&odd)).unwrap();
         assert_eq!(server.info.as_deref().unwrap().get(), r#"{"name":"b"}"#);
-        assert_eq!((server.instructions.as_deref(), server.offers(ListKind::Tools)), (None, false));
-        assert!(Server::read(Revision::NEWEST, to_raw(&json!([]))).is_err());
+        assert_eq!((server.instructions.as_deref(), server.has_list(UpstreamListKind::Tools)), (None, false));
+        assert!(ServerDescription::from_result(McpRevision::NEWEST, to_raw(&json!([]))).is_err());
     }
 }

@@ -8,18 +8,18 @@ use http::StatusCode;
 use tokio::time::Instant;
 use toolyard_protocol::mcp::RpcError;
 
-use crate::{error::ClientError, limits::BackOff};
+use crate::{error::McpClientError, limits::BackOff};
 
 /// A request that failed, and what that says about its session.
 #[derive(Debug)]
 pub(crate) struct ExchangeError {
-    pub(crate) error: ClientError,
+    pub(crate) error: McpClientError,
     pub(crate) doubt: SessionDoubt,
 }
 
-impl From<ClientError> for ExchangeError {
+impl From<McpClientError> for ExchangeError {
     /// A failure that was no answer of the server, or one of a pipe: only its words can tell of a lost session.
-    fn from(error: ClientError) -> Self {
+    fn from(error: McpClientError) -> Self {
         let doubt = SessionDoubt::from_error(&error);
         Self { error, doubt }
     }
@@ -49,12 +49,12 @@ pub(crate) enum RefusedBy {
 
 impl SessionDoubt {
     /// Reads the words of a failure where there is no HTTP status to look at.
-    fn from_error(error: &ClientError) -> Self {
+    fn from_error(error: &McpClientError) -> Self {
         match error {
-            ClientError::Rpc(refused) if names_session(&refused.message) => {
+            McpClientError::Rpc(refused) if names_session(&refused.message) => {
                 Self::Suspected(RefusedBy::Message)
             }
-            ClientError::Rpc(refused) if refused.code == RpcError::UNSUPPORTED_VERSION => {
+            McpClientError::Rpc(refused) if refused.code == RpcError::UNSUPPORTED_VERSION => {
                 Self::Suspected(RefusedBy::Status)
             }
             _ => Self::None,
@@ -62,7 +62,7 @@ impl SessionDoubt {
     }
 
     /// Reads an answer with an error status. `in_session`: the request carried a session id.
-    pub(crate) fn from_status(status: StatusCode, error: &ClientError, in_session: bool) -> Self {
+    pub(crate) fn from_status(status: StatusCode, error: &McpClientError, in_session: bool) -> Self {
         let by = if status.is_server_error() { RefusedBy::ServerError } else { RefusedBy::Status };
         match status {
             // A challenge says what is missing, and a new session would not bring it.
@@ -88,16 +88,16 @@ impl SessionDoubt {
     }
 }
 
-fn asks_for_authorization(error: &ClientError) -> bool {
+fn asks_for_authorization(error: &McpClientError) -> bool {
     let challenge = match error {
-        ClientError::AuthorizationNeeded { challenge } => challenge.as_ref(),
+        McpClientError::AuthorizationNeeded { challenge } => challenge.as_ref(),
         _ => None,
     };
     challenge.is_some_and(|challenge| !challenge.www_authenticate.is_empty())
 }
 
-fn is_about_the_request(error: &ClientError) -> bool {
-    matches!(error, ClientError::Rpc(refused) if matches!(
+fn is_about_the_request(error: &McpClientError) -> bool {
+    matches!(error, McpClientError::Rpc(refused) if matches!(
         refused.code,
         RpcError::METHOD_NOT_FOUND | RpcError::INVALID_PARAMS | RpcError::HEADER_MISMATCH | RpcError::MISSING_CAPABILITY
     ))
@@ -112,7 +112,7 @@ fn names_session(text: &str) -> bool {
 /// How often a lost session is replaced. The first time at once, and once more if that fails; then ever more rarely, so
 /// that a server that forgets every session is not asked for a new one with every request.
 #[derive(Debug)]
-pub(crate) struct Reopening {
+pub(crate) struct ReopenSchedule {
     back_off: BackOff,
     failures: u32,
     not_before: Option<Instant>,
@@ -121,20 +121,20 @@ pub(crate) struct Reopening {
 /// Failures in a row that are retried at once.
 const FREE_FAILURES: u32 = 1;
 
-impl Reopening {
+impl ReopenSchedule {
     pub(crate) fn new(back_off: BackOff) -> Self {
         Self { back_off, failures: 0, not_before: None }
     }
 
     /// How long to wait before a session may be opened, if at all.
-    pub(crate) fn wait(&self) -> Option<std::time::Duration> {
+    pub(crate) fn wait_time(&self) -> Option<std::time::Duration> {
         let until = self.not_before?;
         let now = Instant::now();
         (until > now).then(|| until - now)
     }
 
     /// A session was opened, or could not be. It proves itself by the first request that it serves.
-    pub(crate) fn tried(&mut self) {
+    pub(crate) fn record_attempt(&mut self) {
         self.failures = self.failures.saturating_add(1);
         if self.failures > FREE_FAILURES {
             self.not_before = Some(Instant::now() + self.back_off.next());
@@ -142,7 +142,7 @@ impl Reopening {
     }
 
     /// A request was served in the session.
-    pub(crate) fn proven(&mut self) {
+    pub(crate) fn record_success(&mut self) {
         if self.failures > 0 {
             (self.failures, self.not_before) = (0, None);
             self.back_off.reset();
@@ -156,12 +156,12 @@ mod tests {
 
     use super::*;
 
-    fn rpc(code: i64, message: &str) -> ClientError {
-        ClientError::Rpc(RpcError::new(code, message))
+    fn rpc(code: i64, message: &str) -> McpClientError {
+        McpClientError::Rpc(RpcError::new(code, message))
     }
 
-    fn plain(status: StatusCode) -> ClientError {
-        ClientError::Status { status, text: String::new() }
+    fn plain(status: StatusCode) -> McpClientError {
+        McpClientError::Status { status, text: String::new() }
     }
 
     #[test]
@@ -174,7 +174,7 @@ mod tests {
             (400, rpc(-32000, "Bad Request: No valid session ID provided"), by_status),
             (400, rpc(-32600, "Bad Request"), by_status),
             (400, rpc(-32602, "Server not initialized"), by_status),
-            (401, ClientError::AuthorizationNeeded { challenge: None }, by_status),
+            (401, McpClientError::AuthorizationNeeded { challenge: None }, by_status),
             (500, plain(StatusCode::INTERNAL_SERVER_ERROR), SessionDoubt::Suspected(RefusedBy::ServerError)),
             (400, rpc(-32602, "params._meta: missing"), by_status),
             (405, plain(StatusCode::METHOD_NOT_ALLOWED), SessionDoubt::None),
@@ -188,26 +188,27 @@ mod tests {
         let modern = |error| SessionDoubt::from_status(StatusCode::BAD_REQUEST, &error, false);
         assert_eq!(modern(rpc(-32602, "params.name: missing")), SessionDoubt::None);
         assert_eq!(modern(rpc(-32000, "Bad Request: Mcp-Session-Id header is required")), by_status);
-        let doubt = |error: ClientError| ExchangeError::from(error).doubt;
+        let doubt = |error: McpClientError| ExchangeError::from(error).doubt;
         assert_eq!(doubt(rpc(-32001, "Session not found")), SessionDoubt::Suspected(RefusedBy::Message));
         assert_eq!(doubt(rpc(-32603, "no milk")), SessionDoubt::None);
-        assert_eq!(doubt(ClientError::PerhapsSent("session".to_owned())), SessionDoubt::None);
+        assert_eq!(doubt(McpClientError::PerhapsSent("session".to_owned())), SessionDoubt::None);
     }
 
     #[tokio::test(start_paused = true)]
     async fn sessions_that_prove_nothing_are_opened_ever_more_rarely() {
-        let mut reopening = Reopening::new(BackOff::new((Duration::from_secs(1), Duration::from_secs(4))));
+        let mut reopening =
+            ReopenSchedule::new(BackOff::new((Duration::from_secs(1), Duration::from_secs(4))));
         let mut waits = Vec::new();
         for _ in 0..5 {
-            reopening.tried();
-            let wait = reopening.wait().unwrap_or_default();
+            reopening.record_attempt();
+            let wait = reopening.wait_time().unwrap_or_default();
             waits.push(wait.as_secs());
             tokio::time::advance(wait).await;
-            assert_eq!(reopening.wait(), None);
+            assert_eq!(reopening.wait_time(), None);
         }
         assert_eq!(waits, [0, 1, 2, 4, 4]);
-        reopening.proven();
-        reopening.tried();
-        assert_eq!(reopening.wait(), None);
+        reopening.record_success();
+        reopening.record_attempt();
+        assert_eq!(reopening.wait_time(), None);
     }
 }

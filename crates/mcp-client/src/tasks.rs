@@ -7,7 +7,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// Starts tasks and waits for them.
 #[derive(Debug, Clone)]
-pub(crate) struct Tasks {
+pub(crate) struct ClientTasks {
     all: TaskTracker,
     own: TaskTracker,
     /// Kept, because a future may be dropped where there is no runtime to ask for.
@@ -15,7 +15,7 @@ pub(crate) struct Tasks {
     stop: CancellationToken,
 }
 
-impl Tasks {
+impl ClientTasks {
     pub(crate) fn new(all: TaskTracker, stop: CancellationToken) -> Self {
         let own = TaskTracker::new();
         own.close();
@@ -23,7 +23,7 @@ impl Tasks {
     }
 
     /// Cancelled when the client has to stop.
-    pub(crate) fn stop(&self) -> &CancellationToken {
+    pub(crate) fn stop_token(&self) -> &CancellationToken {
         &self.stop
     }
 
@@ -48,7 +48,7 @@ impl Tasks {
     }
 
     /// Waits for the tasks of this client.
-    pub(crate) async fn finished(&self, wait: Duration) -> bool {
+    pub(crate) async fn wait_until_finished(&self, wait: Duration) -> bool {
         timeout(wait, self.own.wait()).await.is_ok()
     }
 }

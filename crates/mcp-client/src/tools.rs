@@ -13,61 +13,61 @@ use tokio_util::sync::DropGuard;
 use toolyard_protocol::{
     mcp::{
         RpcError, method,
-        mirrored::{self, Mirrored},
+        mirrored::{self, MirroredParameter},
     },
     raw::to_raw,
 };
 
 use crate::{
-    answer::Answer,
-    client::Client,
-    error::ClientError,
+    client::McpClient,
+    error::McpClientError,
     events::ServerEvent,
-    list::{LeftOut, ListKind, Listing},
+    list::{RejectedTool, UpstreamListKind, UpstreamListing},
+    reply::UpstreamReply,
     request::RequestOptions,
 };
 
 /// The mirrored parameters of the tools that have some, from the last list.
-pub(crate) type KnownTools = Mutex<HashMap<String, Arc<[Mirrored]>>>;
+pub(crate) type KnownTools = Mutex<HashMap<String, Arc<[MirroredParameter]>>>;
 
 /// A call of a tool.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ToolCall<'a> {
+pub struct ToolCallParams<'a> {
     /// The tool.
     pub name: &'a str,
     /// An object; missing is the same as empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<&'a RawValue>,
-    /// After [`Answer::InputRequired`]: what was asked for.
+    /// After [`UpstreamReply::InputRequired`]: what was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_responses: Option<&'a RawValue>,
-    /// After [`Answer::InputRequired`]: its state, unchanged, if it had one.
+    /// After [`UpstreamReply::InputRequired`]: its state, unchanged, if it had one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_state: Option<&'a RawValue>,
 }
 
-impl<'a> ToolCall<'a> {
+impl<'a> ToolCallParams<'a> {
     /// A first call.
     pub fn new(name: &'a str, arguments: Option<&'a RawValue>) -> Self {
         Self { name, arguments, input_responses: None, request_state: None }
     }
 }
 
-impl Client {
+impl McpClient {
     /// The tools. Over modern HTTP those with void `x-mcp-header` annotations are left out, as the protocol wants it.
-    pub async fn list_tools(&self) -> Result<Listing, ClientError> {
-        let mut listing = self.list(ListKind::Tools).await?;
-        if !self.mirrors() {
+    pub async fn list_tools(&self) -> Result<UpstreamListing, McpClientError> {
+        let mut listing = self.list_items(UpstreamListKind::Tools).await?;
+        if !self.should_mirror_headers() {
             return Ok(listing);
         }
         let mut known = HashMap::new();
         let (mut left_out, mut kept) = (Vec::new(), Vec::with_capacity(listing.items.len()));
         for item in listing.items {
-            match mirrored_of(&item) {
+            match mirrored_parameters(&item) {
                 Some((name, Err(why))) => {
                     tracing::warn!(tool = name, why, "a tool is left out");
-                    left_out.push(LeftOut { name, why });
+                    left_out.push(RejectedTool { name, why });
                     continue;
                 }
                 Some((name, Ok(mirrored))) if !mirrored.is_empty() => {
@@ -82,24 +82,24 @@ impl Client {
         Ok(listing)
     }
 
-    /// Calls a tool. Parameters that its definition wants mirrored are, where [`Client::list_tools`] has seen it and
+    /// Calls a tool. Parameters that its definition wants mirrored are, where [`McpClient::list_tools`] has seen it and
     /// the options bring none; if the server misses some, the list is read again, once.
     pub async fn call_tool(
         &self,
-        call: ToolCall<'_>,
+        call: ToolCallParams<'_>,
         options: RequestOptions,
-    ) -> Result<Answer, ClientError> {
+    ) -> Result<UpstreamReply, McpClientError> {
         let params = to_raw(&call);
-        let own = options.mirrored.is_empty() && self.mirrors();
+        let own = options.mirrored.is_empty() && self.should_mirror_headers();
         let with_headers = || {
             let mut options = options.clone();
             if own {
-                options.mirrored = self.mirrored(call);
+                options.mirrored = self.mirrored_headers(call);
             }
             options
         };
         match self.request(method::TOOLS_CALL, Some(&params), with_headers()).await {
-            Err(ClientError::Rpc(error)) if error.code == RpcError::HEADER_MISMATCH && own => {
+            Err(McpClientError::Rpc(error)) if error.code == RpcError::HEADER_MISMATCH && own => {
                 tracing::debug!(tool = call.name, %error, "the tool may have changed; reading the list again");
                 self.list_tools().await?;
                 self.request(method::TOOLS_CALL, Some(&params), with_headers()).await
@@ -114,9 +114,9 @@ impl Client {
         F: FnMut() -> R + Send + 'static,
         R: Future<Output = ()> + Send + 'static,
     {
-        let mut events = self.events();
+        let mut events = self.subscribe_events();
         let tasks = &self.link.wire().hub().tasks;
-        let stop = tasks.stop().child_token();
+        let stop = tasks.stop_token().child_token();
         let guard = ChangeGuard { _ends: stop.clone().drop_guard() };
         tasks.spawn(stop.run_until_cancelled_owned(async move {
             while let Some(event) = events.next().await {
@@ -128,15 +128,15 @@ impl Client {
         guard
     }
 
-    fn mirrors(&self) -> bool {
+    fn should_mirror_headers(&self) -> bool {
         self.link.wire().http().is_some() && self.revision().is_modern()
     }
 
-    fn mirrored(&self, call: ToolCall<'_>) -> Vec<(String, String)> {
+    fn mirrored_headers(&self, call: ToolCallParams<'_>) -> Vec<(String, String)> {
         let known = self.link.tools.lock().unwrap_or_else(PoisonError::into_inner).get(call.name).cloned();
         let (Some(known), Some(arguments)) = (known, call.arguments) else { return Vec::new() };
         let arguments: Value = serde_json::from_str(arguments.get()).unwrap_or_default();
-        let sent = known.iter().filter_map(|one| Some((one.header.clone(), one.to_send(&arguments)?)));
+        let sent = known.iter().filter_map(|one| Some((one.header.clone(), one.header_value(&arguments)?)));
         sent.collect()
     }
 }
@@ -149,7 +149,7 @@ pub struct ChangeGuard {
 }
 
 /// Name and mirrored parameters of a definition; none where it has no name.
-fn mirrored_of(definition: &RawValue) -> Option<(String, Result<Vec<Mirrored>, String>)> {
+fn mirrored_parameters(definition: &RawValue) -> Option<(String, Result<Vec<MirroredParameter>, String>)> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Definition<'a> {
@@ -163,7 +163,7 @@ fn mirrored_of(definition: &RawValue) -> Option<(String, Result<Vec<Mirrored>, S
     // Most schemas do not mention it, and most of the cost is the tree.
     let found = if schema.contains(mirrored::ANNOTATION) {
         let schema: Value = serde_json::from_str(schema).unwrap_or_default();
-        mirrored::of(&schema)
+        mirrored::mirrored_parameters(&schema)
     } else {
         Ok(Vec::new())
     };
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn mirrored_parameters_are_found_and_void_ones_told() {
-        let read = |definition: Value| mirrored_of(&to_raw(&definition));
+        let read = |definition: Value| mirrored_parameters(&to_raw(&definition));
         let tool = |header: Value| {
             json!({ "name": "t", "inputSchema": { "type": "object",
                 "properties": { "region": { "type": "string", "x-mcp-header": header } } } })

@@ -2,13 +2,13 @@
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
-use toolyard_net::{Dialer, HttpClient, OutsideUrl};
+use toolyard_net::{GuardedDialer, HttpClient, OutsideUrl};
 
 use crate::credentials::Credentials;
 
 /// Where a server is.
 #[derive(Debug, Clone)]
-pub enum Transport {
+pub enum McpTransport {
     /// A process of our own.
     Stdio(StdioCommand),
     /// Streamable HTTP.
@@ -47,7 +47,7 @@ pub struct WebSocketTarget {
     /// The endpoint, written as `http` or `https`.
     pub url: OutsideUrl,
     /// What opens the socket.
-    pub dialer: Dialer,
+    pub dialer: GuardedDialer,
     /// Who vouches for it.
     pub credentials: Arc<dyn Credentials>,
 }

@@ -11,13 +11,13 @@ use tokio::{
 use toolyard_protocol::{mcp::method, raw::to_raw};
 
 use crate::{
-    error::ClientError, events::ServerEvent, http::Resume, limits::BackOff, link::Link, list::ListKind,
-    request::RequestOptions, server::Server, session::SessionDoubt,
+    error::McpClientError, events::ServerEvent, http::StreamResumption, limits::BackOff, link::ServerLink,
+    list::UpstreamListKind, request::RequestOptions, server::ServerDescription, session::SessionDoubt,
 };
 
 /// What to hear of. Servers tell only what they offer to tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Watch {
+pub struct ChangeFilter {
     /// The list of tools.
     pub tools: bool,
     /// The list of prompts.
@@ -28,35 +28,35 @@ pub struct Watch {
     pub uris: BTreeSet<String>,
 }
 
-impl Default for Watch {
+impl Default for ChangeFilter {
     /// Every list, no single resource.
     fn default() -> Self {
         Self { tools: true, prompts: true, resources: true, uris: BTreeSet::new() }
     }
 }
 
-impl Watch {
+impl ChangeFilter {
     /// Nothing at all.
-    pub fn nothing() -> Self {
+    pub fn none() -> Self {
         Self { tools: false, prompts: false, resources: false, uris: BTreeSet::new() }
     }
 
     /// What of it this server tells.
-    fn of(&self, server: &Server) -> Self {
+    fn supported_by(&self, server: &ServerDescription) -> Self {
         Self {
-            tools: self.tools && server.tells_changes(ListKind::Tools),
-            prompts: self.prompts && server.tells_changes(ListKind::Prompts),
-            resources: self.resources && server.tells_changes(ListKind::Resources),
-            uris: if server.tells_updates() { self.uris.clone() } else { BTreeSet::new() },
+            tools: self.tools && server.notifies_list_changes(UpstreamListKind::Tools),
+            prompts: self.prompts && server.notifies_list_changes(UpstreamListKind::Prompts),
+            resources: self.resources && server.notifies_list_changes(UpstreamListKind::Resources),
+            uris: if server.notifies_resource_updates() { self.uris.clone() } else { BTreeSet::new() },
         }
     }
 
-    fn is_nothing(&self) -> bool {
-        *self == Self::nothing()
+    fn is_none(&self) -> bool {
+        *self == Self::none()
     }
 
     /// As `subscriptions/listen` wants it.
-    fn filter(&self) -> Value {
+    fn to_listen_params(&self) -> Value {
         let mut filter = Map::new();
         for (wanted, name) in [
             (self.tools, "toolsListChanged"),
@@ -74,7 +74,7 @@ impl Watch {
     }
 
     /// After a gap: whatever is watched may have changed, if anybody has looked at it before.
-    fn assume_changed(&self, link: &Link) {
+    fn assume_changed(&self, link: &ServerLink) {
         if !link.was_listed() {
             return;
         }
@@ -85,41 +85,41 @@ impl Watch {
             (self.resources, ServerEvent::ResourcesChanged),
         ] {
             if watched {
-                hub.tell(event);
+                hub.publish(event);
             }
         }
         for uri in &self.uris {
-            hub.tell(ServerEvent::ResourceUpdated(uri.clone()));
+            hub.publish(ServerEvent::ResourceUpdated(uri.clone()));
         }
     }
 }
 
 /// Starts what keeps the way open, for as long as the client lives. Returns once questions can come in, if somebody is
 /// there to answer them: servers do not ask twice.
-pub(crate) async fn start(link: &Arc<Link>) {
+pub(crate) async fn start_watching(link: &Arc<ServerLink>) {
     let hub = link.wire().hub();
     if link.server().revision.is_modern() {
-        hub.tasks.spawn_until_stop(listen(link.clone()));
+        hub.tasks.spawn_until_stop(keep_subscription(link.clone()));
         return;
     }
-    hub.tasks.spawn_until_stop(subscribe(link.clone()));
+    hub.tasks.spawn_until_stop(keep_resource_subscriptions(link.clone()));
     if link.wire().http().is_some() {
         let (tried, first_try) = oneshot::channel();
-        hub.tasks.spawn_until_stop(stand_by(link.clone(), tried));
-        if hub.takes_asks() && timeout(link.wire().courtesy(), first_try).await.is_err() {
+        hub.tasks.spawn_until_stop(keep_standing_stream(link.clone(), tried));
+        if hub.answers_server_requests() && timeout(link.wire().courtesy(), first_try).await.is_err() {
             tracing::debug!("the standing stream is not open yet");
         }
     }
 }
 
 /// The modern era: one subscription, made anew when it ends or when something else is wanted.
-async fn listen(link: Arc<Link>) {
-    let mut wish = link.watched();
+async fn keep_subscription(link: Arc<ServerLink>) {
+    let mut wish = link.change_filter();
     let mut back_off = link.back_off();
     loop {
-        let wanted = wish.borrow_and_update().of(&link.server());
+        let wanted = wish.borrow_and_update().supported_by(&link.server());
         let again = async {
-            if !wanted.is_nothing() && listen_once(&link, &wanted, &mut back_off).await {
+            if !wanted.is_none() && subscribe_once(&link, &wanted, &mut back_off).await {
                 sleep(back_off.next()).await;
             } else {
                 std::future::pending::<()>().await;
@@ -133,13 +133,14 @@ async fn listen(link: Arc<Link>) {
 }
 
 /// One subscription to its end. False where there is no use in another.
-async fn listen_once(link: &Link, wanted: &Watch, back_off: &mut BackOff) -> bool {
+async fn subscribe_once(link: &ServerLink, wanted: &ChangeFilter, back_off: &mut BackOff) -> bool {
     let stands = Arc::new(Notify::new());
     let revision = Some(link.server().revision);
-    let params = to_raw(&wanted.filter());
-    let made = link.wire().make(revision, method::LISTEN, Some(&params), RequestOptions::default());
+    let params = to_raw(&wanted.to_listen_params());
+    let made =
+        link.wire().prepare_request(revision, method::LISTEN, Some(&params), RequestOptions::default());
     let Ok(mut call) = made else { return false };
-    call.inbox.stands = Some(stands.clone());
+    call.inbox.acknowledged = Some(stands.clone());
     let mut listening = std::pin::pin!(link.wire().exchange(call));
     let mut since = Instant::now();
     let ended = loop {
@@ -151,9 +152,9 @@ async fn listen_once(link: &Link, wanted: &Watch, back_off: &mut BackOff) -> boo
             ended = &mut listening => break ended,
         }
     };
-    back_off.stood(since);
+    back_off.reset_if_stable(since);
     match ended.map_err(|failed| failed.error) {
-        Err(ClientError::Rpc(error)) => {
+        Err(McpClientError::Rpc(error)) => {
             tracing::debug!(%error, "the server takes no subscription");
             false
         }
@@ -166,15 +167,15 @@ async fn listen_once(link: &Link, wanted: &Watch, back_off: &mut BackOff) -> boo
 }
 
 /// The handshake era over HTTP: the standing stream. It is also where questions come in that belong to no request.
-async fn stand_by(link: Arc<Link>, tried: oneshot::Sender<()>) {
+async fn keep_standing_stream(link: Arc<ServerLink>, tried: oneshot::Sender<()>) {
     let Some(http) = link.wire().http() else { return };
     let mut tried = Some(tried);
-    let mut wish = link.watched();
-    let mut sessions = link.sessions();
-    let mut resume = Resume::new(link.back_off());
+    let mut wish = link.change_filter();
+    let mut sessions = link.session_counter();
+    let mut resume = StreamResumption::new(link.back_off());
     loop {
-        let wanted = wish.borrow_and_update().of(&link.server());
-        if wanted.is_nothing() && !link.wire().hub().takes_asks() {
+        let wanted = wish.borrow_and_update().supported_by(&link.server());
+        if wanted.is_none() && !link.wire().hub().answers_server_requests() {
             drop(tried.take());
             if wish.changed().await.is_err() {
                 return;
@@ -183,27 +184,27 @@ async fn stand_by(link: Arc<Link>, tried: oneshot::Sender<()>) {
         }
         let session = http.session();
         sessions.mark_unchanged();
-        resume.failed();
+        resume.record_attempt();
         let opened = |is_gap: bool| {
             drop(tried.take());
             if is_gap {
                 wanted.assume_changed(&link);
             }
         };
-        let ended = http.stand_by(link.wire(), &mut resume, opened).await;
+        let ended = http.read_standing_stream(link.wire(), &mut resume, opened).await;
         drop(tried.take());
         match ended {
             Ok(()) => {}
-            Err(ClientError::Status { status, text }) if status.is_client_error() => {
-                let error = ClientError::Status { status, text };
+            Err(McpClientError::Status { status, text }) if status.is_client_error() => {
+                let error = McpClientError::Status { status, text };
                 // Without a session there is none to lose: such a server has no standing stream, and is not asked twice.
                 let doubt = match session.id.is_some() {
                     true => SessionDoubt::from_status(status, &error, true),
                     false => SessionDoubt::None,
                 };
                 if link.is_lost(&session, doubt).await {
-                    resume.forget();
-                    if let Err(error) = link.reopen(&session).await {
+                    resume.forget_position();
+                    if let Err(error) = link.reopen_session(&session).await {
                         tracing::debug!(%error, "the session is lost");
                     }
                 } else {
@@ -216,17 +217,17 @@ async fn stand_by(link: Arc<Link>, tried: oneshot::Sender<()>) {
             }
             Err(error) => tracing::debug!(%error, "the standing stream ended"),
         }
-        sleep(resume.wait()).await;
+        sleep(resume.next_delay()).await;
     }
 }
 
 /// The handshake era: subscriptions to single resources, made again in each new session.
-async fn subscribe(link: Arc<Link>) {
-    let mut wish = link.watched();
-    let mut sessions = link.sessions();
+async fn keep_resource_subscriptions(link: Arc<ServerLink>) {
+    let mut wish = link.change_filter();
+    let mut sessions = link.session_counter();
     let mut held = BTreeSet::new();
     loop {
-        let wanted = wish.borrow_and_update().of(&link.server()).uris;
+        let wanted = wish.borrow_and_update().supported_by(&link.server()).uris;
         let (more, less): (Vec<_>, Vec<_>) =
             (wanted.difference(&held).cloned().collect(), held.difference(&wanted).cloned().collect());
         let all = more.iter().map(|uri| (method::RESOURCES_SUBSCRIBE, uri));
@@ -249,7 +250,7 @@ async fn subscribe(link: Arc<Link>) {
 
 #[cfg(test)]
 mod tests {
-    use toolyard_protocol::mcp::Revision;
+    use toolyard_protocol::mcp::McpRevision;
 
     use super::*;
 
@@ -257,13 +258,16 @@ mod tests {
     fn only_what_the_server_tells_is_asked_for() {
         let said = json!({ "capabilities": { "tools": { "listChanged": true }, "prompts": {},
             "resources": { "subscribe": true } } });
-        let server = Server::read(Revision::NEWEST, to_raw(&said)).unwrap();
-        let wish = Watch { uris: ["a:b".to_owned()].into(), ..Watch::default() };
+        let server = ServerDescription::from_result(McpRevision::NEWEST, to_raw(&said)).unwrap();
+        let wish = ChangeFilter { uris: ["a:b".to_owned()].into(), ..ChangeFilter::default() };
         let filter =
             json!({ "notifications": { "toolsListChanged": true, "resourceSubscriptions": ["a:b"] } });
-        assert_eq!(wish.of(&server).filter(), filter);
-        let silent =
-            Server::read(Revision::NEWEST, to_raw(&json!({ "capabilities": { "tools": {} } }))).unwrap();
-        assert!(wish.of(&silent).is_nothing());
+        assert_eq!(wish.supported_by(&server).to_listen_params(), filter);
+        let silent = ServerDescription::from_result(
+            McpRevision::NEWEST,
+            to_raw(&json!({ "capabilities": { "tools": {} } })),
+        )
+        .unwrap();
+        assert!(wish.supported_by(&silent).is_none());
     }
 }

@@ -9,76 +9,80 @@ use std::{
 };
 
 use serde_json::value::RawValue;
-use toolyard_protocol::mcp::{Revision, message};
+use toolyard_protocol::mcp::{McpRevision, message};
 use toolyard_protocol::raw::to_raw;
 
 use crate::{
-    ask::Declared,
-    error::ClientError,
-    http::Http,
-    hub::Hub,
-    options::Options,
-    pipe::{Pipe, stdio, websocket},
-    request::{Call, Hello, RequestOptions},
+    error::McpClientError,
+    http::HttpConnection,
+    hub::ConnectionHub,
+    options::ClientOptions,
+    pipe::{PipeConnection, stdio, websocket},
+    request::{ClientIdentity, PreparedRequest, RequestOptions},
+    server_request::DeclaredCapabilities,
     session::ExchangeError,
-    tasks::Tasks,
-    transport::Transport,
+    tasks::ClientTasks,
+    transport::McpTransport,
 };
 
 /// A connection. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Wire(Arc<Parts>);
+pub(crate) struct McpConnection(Arc<ConnectionParts>);
 
-struct Parts {
-    way: Way,
-    hub: Arc<Hub>,
-    hello: Hello,
+struct ConnectionParts {
+    way: ConnectionKind,
+    hub: Arc<ConnectionHub>,
+    hello: ClientIdentity,
     ids: AtomicU64,
     courtesy: Duration,
 }
 
-enum Way {
-    Http(Box<Http>),
-    Pipe(Pipe),
+enum ConnectionKind {
+    Http(Box<HttpConnection>),
+    Pipe(PipeConnection),
 }
 
-impl Wire {
+impl McpConnection {
     /// Starts the process or opens the socket; over HTTP there is nothing to open.
-    pub(crate) async fn open(transport: &Transport, options: &Options) -> Result<Self, ClientError> {
-        let declared = Declared::of(&options.capabilities)
-            .ok_or_else(|| ClientError::Invalid("`capabilities` has to be an object".to_owned()))?;
-        let tasks = Tasks::new(options.tasks.clone(), options.stop.child_token());
-        let hub = Hub::new(tasks, options.asks.clone(), declared, options.logs.clone());
-        let hello = Hello { info: to_raw(&options.info), capabilities: options.capabilities.clone() };
+    pub(crate) async fn open(
+        transport: &McpTransport,
+        options: &ClientOptions,
+    ) -> Result<Self, McpClientError> {
+        let declared = DeclaredCapabilities::parse(&options.capabilities)
+            .ok_or_else(|| McpClientError::Invalid("`capabilities` has to be an object".to_owned()))?;
+        let tasks = ClientTasks::new(options.tasks.clone(), options.stop.child_token());
+        let hub = ConnectionHub::new(tasks, options.asks.clone(), declared, options.logs.clone());
+        let hello =
+            ClientIdentity { info: to_raw(&options.info), capabilities: options.capabilities.clone() };
         let bytes = options.limits.message_bytes;
         let courtesy = options.limits.courtesy;
         let made = |way| {
             let ids = AtomicU64::new(1);
-            Self(Arc::new(Parts { way, hub: hub.clone(), hello, ids, courtesy }))
+            Self(Arc::new(ConnectionParts { way, hub: hub.clone(), hello, ids, courtesy }))
         };
         match transport {
-            Transport::Http(target) => {
-                let http = Http::new(target.clone(), &options.info, &options.limits);
-                Ok(made(Way::Http(Box::new(http))))
+            McpTransport::Http(target) => {
+                let http = HttpConnection::new(target.clone(), &options.info, &options.limits);
+                Ok(made(ConnectionKind::Http(Box::new(http))))
             }
-            Transport::Stdio(command) => {
-                let child = stdio::start(command)?;
-                let (pipe, queue) = Pipe::new();
-                let wire = made(Way::Pipe(pipe));
-                stdio::run(wire.clone(), child, queue, &options.limits);
+            McpTransport::Stdio(command) => {
+                let child = stdio::start_process(command)?;
+                let (pipe, queue) = PipeConnection::new();
+                let wire = made(ConnectionKind::Pipe(pipe));
+                stdio::run_process(wire.clone(), child, queue, &options.limits);
                 Ok(wire)
             }
-            Transport::WebSocket(target) => {
-                let socket = websocket::dial(target, bytes).await?;
-                let (pipe, queue) = Pipe::new();
-                let wire = made(Way::Pipe(pipe));
-                websocket::run(wire.clone(), socket, queue, options.limits.ping);
+            McpTransport::WebSocket(target) => {
+                let socket = websocket::dial_websocket(target, bytes).await?;
+                let (pipe, queue) = PipeConnection::new();
+                let wire = made(ConnectionKind::Pipe(pipe));
+                websocket::run_websocket(wire.clone(), socket, queue, options.limits.ping);
                 Ok(wire)
             }
         }
     }
 
-    pub(crate) fn hub(&self) -> &Arc<Hub> {
+    pub(crate) fn hub(&self) -> &Arc<ConnectionHub> {
         &self.0.hub
     }
 
@@ -87,58 +91,58 @@ impl Wire {
         self.0.courtesy
     }
 
-    pub(crate) fn hello(&self) -> &Hello {
+    pub(crate) fn identity(&self) -> &ClientIdentity {
         &self.0.hello
     }
 
-    pub(crate) fn http(&self) -> Option<&Http> {
+    pub(crate) fn http(&self) -> Option<&HttpConnection> {
         match &self.0.way {
-            Way::Http(http) => Some(http),
-            Way::Pipe(_) => None,
+            ConnectionKind::Http(http) => Some(http),
+            ConnectionKind::Pipe(_) => None,
         }
     }
 
-    pub(crate) fn pipe(&self) -> Option<&Pipe> {
+    pub(crate) fn pipe(&self) -> Option<&PipeConnection> {
         match &self.0.way {
-            Way::Http(_) => None,
-            Way::Pipe(pipe) => Some(pipe),
+            ConnectionKind::Http(_) => None,
+            ConnectionKind::Pipe(pipe) => Some(pipe),
         }
     }
 
     /// A request with an id of its own.
-    pub(crate) fn make(
+    pub(crate) fn prepare_request(
         &self,
-        revision: Option<Revision>,
+        revision: Option<McpRevision>,
         method: &str,
         params: Option<&RawValue>,
         options: RequestOptions,
-    ) -> Result<Call, ClientError> {
+    ) -> Result<PreparedRequest, McpClientError> {
         let id = self.0.ids.fetch_add(1, Ordering::Relaxed);
-        Call::new(id, revision, method, params, options, &self.0.hello)
+        PreparedRequest::new(id, revision, method, params, options, &self.0.hello)
     }
 
     /// Sends a request and waits for its result. Dropping the future cancels the request.
-    pub(crate) async fn exchange(&self, call: Call) -> Result<Box<RawValue>, ExchangeError> {
+    pub(crate) async fn exchange(&self, call: PreparedRequest) -> Result<Box<RawValue>, ExchangeError> {
         match &self.0.way {
-            Way::Http(http) => http.exchange(self, call).await,
-            Way::Pipe(pipe) => pipe.exchange(self, call).await.map_err(ExchangeError::from),
+            ConnectionKind::Http(http) => http.exchange(self, call).await,
+            ConnectionKind::Pipe(pipe) => pipe.exchange(self, call).await.map_err(ExchangeError::from),
         }
     }
 
     /// Tells the server something.
-    pub(crate) async fn notify(&self, method: &str, params: Option<&RawValue>) -> Result<(), ClientError> {
-        let text = message::notification(method, params);
+    pub(crate) async fn notify(&self, method: &str, params: Option<&RawValue>) -> Result<(), McpClientError> {
+        let text = message::write_notification(method, params);
         match &self.0.way {
-            Way::Http(http) => http.tell(text).await,
-            Way::Pipe(pipe) => pipe.tell(text).await,
+            ConnectionKind::Http(http) => http.post_message(text).await,
+            ConnectionKind::Pipe(pipe) => pipe.send_message(text).await,
         }
     }
 
     /// Answers a request of the server.
-    pub(crate) async fn answer(&self, text: String) {
+    pub(crate) async fn send_response(&self, text: String) {
         let sent = match &self.0.way {
-            Way::Http(http) => http.tell(text).await,
-            Way::Pipe(pipe) => pipe.tell(text).await,
+            ConnectionKind::Http(http) => http.post_message(text).await,
+            ConnectionKind::Pipe(pipe) => pipe.send_message(text).await,
         };
         if let Err(error) = sent {
             tracing::debug!(%error, "an answer did not reach the server");
@@ -146,7 +150,7 @@ impl Wire {
     }
 
     /// Tells the server that a request is given up, from a task: whoever gave up does not wait.
-    pub(crate) fn cancel(&self, id: u64) {
+    pub(crate) fn cancel_in_background(&self, id: u64) {
         let wire = self.clone();
         self.hub().tasks.spawn(async move {
             let params =

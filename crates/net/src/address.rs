@@ -51,7 +51,7 @@ impl fmt::Display for AddressKind {
 }
 
 /// The address that this one stands for: the IPv4 address inside an IPv6 form, or itself.
-pub(crate) fn meant(address: IpAddr) -> IpAddr {
+pub(crate) fn effective_address(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
         IpAddr::V6(v6) => embedded_v4(v6).map_or(address, IpAddr::V4),
@@ -59,8 +59,8 @@ pub(crate) fn meant(address: IpAddr) -> IpAddr {
 }
 
 /// The kind of the address that `address` stands for.
-pub(crate) fn kind_of(address: IpAddr) -> AddressKind {
-    match meant(address) {
+pub(crate) fn address_kind(address: IpAddr) -> AddressKind {
+    match effective_address(address) {
         IpAddr::V4(v4) => kind_of_v4(v4),
         IpAddr::V6(v6) => kind_of_v6(v6),
     }
@@ -127,7 +127,7 @@ mod tests {
     #[track_caller]
     fn all(kind: AddressKind, addresses: &[&str]) {
         for address in addresses {
-            assert_eq!(kind_of(address.parse().unwrap()), kind, "{address}");
+            assert_eq!(address_kind(address.parse().unwrap()), kind, "{address}");
         }
     }
 

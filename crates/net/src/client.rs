@@ -15,10 +15,10 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::capture_connection;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
-use crate::connect::Connector;
+use crate::connect::GuardedConnector;
 use crate::error::NetError;
 use crate::guard::Guard;
-use crate::response::Response;
+use crate::response::HttpResponse;
 
 /// Longest status line and headers of an answer, in bytes, and the most that is read ahead of a slow reader. hyper
 /// looks at it before it enlarges its buffer, so up to twice as much may pass.
@@ -50,16 +50,16 @@ impl Default for ClientSettings {
 /// The client for everything outside. Clones share the connections.
 #[derive(Clone)]
 pub struct HttpClient {
-    client: Arc<Client<Connector, Full<Bytes>>>,
+    client: Arc<Client<GuardedConnector, Full<Bytes>>>,
 }
 
 impl HttpClient {
     /// A client that dials only what the guard allows.
     pub fn new(guard: Guard, settings: ClientSettings) -> Self {
-        Self::over(Connector::new(guard, settings.connect_timeout), settings)
+        Self::with_connector(GuardedConnector::new(guard, settings.connect_timeout), settings)
     }
 
-    pub(crate) fn over(connector: Connector, settings: ClientSettings) -> Self {
+    pub(crate) fn with_connector(connector: GuardedConnector, settings: ClientSettings) -> Self {
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_max_idle_per_host(settings.idle_per_host)
@@ -72,9 +72,9 @@ impl HttpClient {
     }
 
     /// Sends a request with an absolute URI; returns once the head of the answer is there.
-    pub async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response, NetError> {
+    pub async fn send(&self, request: Request<Full<Bytes>>) -> Result<HttpResponse, NetError> {
         match self.client.request(request).await {
-            Ok(response) => Ok(Response::new(response)),
+            Ok(response) => Ok(HttpResponse::new(response)),
             Err(error) => Err(NetError::from_send(&error)),
         }
     }
@@ -85,7 +85,7 @@ impl HttpClient {
         &self,
         mut request: Request<Full<Bytes>>,
         on_connection: impl FnOnce(),
-    ) -> Result<Response, NetError> {
+    ) -> Result<HttpResponse, NetError> {
         let connection = capture_connection(&mut request);
         let mut sending = pin!(self.send(request));
         let mut on_connection = Some(on_connection);

@@ -15,44 +15,44 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 use tower_service::Service;
 
-use crate::error::{NotSent, chain};
+use crate::error::{NotSent, error_chain};
 use crate::guard::Guard;
 use crate::outside_url::{UrlRefused, check_address};
-use crate::tcp::Tcp;
+use crate::tcp::GuardedTcpStream;
 
 /// How many addresses of a name are tried; a name server may send any number.
 const MAX_ADDRESSES: usize = 8;
 
 /// Why there is no connection.
 #[derive(Debug, Clone, thiserror::Error)]
-pub(crate) enum ConnectError {
+pub(crate) enum DialFailure {
     #[error(transparent)]
     Refused(#[from] UrlRefused),
     #[error(transparent)]
     NotSent(#[from] NotSent),
 }
 
-type Connecting<T> = Pin<Box<dyn Future<Output = Result<T, ConnectError>> + Send>>;
+type ConnectFuture<T> = Pin<Box<dyn Future<Output = Result<T, DialFailure>> + Send>>;
 
 /// Makes connections for the client: TCP to a judged address, then TLS if the URL says so, all within one time limit.
 /// The client clones it for every request, hence the `Arc`.
 #[derive(Clone)]
-pub(crate) struct Connector(Arc<Parts>);
+pub(crate) struct GuardedConnector(Arc<ConnectorParts>);
 
-struct Parts {
-    tls: HttpsConnector<Dialer>,
+struct ConnectorParts {
+    tls: HttpsConnector<TcpDialer>,
     time_limit: Duration,
 }
 
 /// Whom to believe, and where one host is, if not as the world says: for tests.
 #[cfg(feature = "testing")]
-pub(crate) struct Elsewhere {
+pub(crate) struct HostOverride {
     pub(crate) host: String,
     pub(crate) address: SocketAddr,
     pub(crate) tls: rustls::ClientConfig,
 }
 
-impl Connector {
+impl GuardedConnector {
     pub(crate) fn new(guard: Guard, time_limit: Duration) -> Self {
         // Named here and not left to rustls: it panics as soon as another crate brings a second provider.
         let provider = rustls::crypto::aws_lc_rs::default_provider();
@@ -65,25 +65,29 @@ impl Connector {
             .expect("aws-lc-rs speaks TLS 1.2 and 1.3")
             .https_or_http()
             .enable_http1()
-            .wrap_connector(Dialer { guard, time_limit, elsewhere: None });
-        Self(Arc::new(Parts { tls, time_limit }))
+            .wrap_connector(TcpDialer { guard, time_limit, host_override: None });
+        Self(Arc::new(ConnectorParts { tls, time_limit }))
     }
 
     #[cfg(feature = "testing")]
-    pub(crate) fn elsewhere(guard: Guard, time_limit: Duration, there: Elsewhere) -> Self {
+    pub(crate) fn with_override(guard: Guard, time_limit: Duration, there: HostOverride) -> Self {
         let tls = HttpsConnectorBuilder::new()
             .with_tls_config(there.tls)
             .https_or_http()
             .enable_http1()
-            .wrap_connector(Dialer { guard, time_limit, elsewhere: Some((there.host, there.address)) });
-        Self(Arc::new(Parts { tls, time_limit }))
+            .wrap_connector(TcpDialer {
+                guard,
+                time_limit,
+                host_override: Some((there.host, there.address)),
+            });
+        Self(Arc::new(ConnectorParts { tls, time_limit }))
     }
 }
 
-impl Service<Uri> for Connector {
-    type Response = MaybeHttpsStream<Tcp>;
-    type Error = ConnectError;
-    type Future = Connecting<Self::Response>;
+impl Service<Uri> for GuardedConnector {
+    type Response = MaybeHttpsStream<GuardedTcpStream>;
+    type Error = DialFailure;
+    type Future = ConnectFuture<Self::Response>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         Poll::Ready(Ok(()))
@@ -101,8 +105,8 @@ impl Service<Uri> for Connector {
                 Ok(Ok(stream)) => Ok(stream),
                 // What is not our own error comes from the TLS layer around us.
                 Ok(Err(error)) => Err(error
-                    .downcast::<ConnectError>()
-                    .map_or_else(|error| NotSent::Tls { detail: chain(&*error) }.into(), |own| *own)),
+                    .downcast::<DialFailure>()
+                    .map_or_else(|error| NotSent::Tls { detail: error_chain(&*error) }.into(), |own| *own)),
                 Err(_) => Err(NotSent::ConnectTimeout(time_limit).into()),
             }
         })
@@ -111,43 +115,43 @@ impl Service<Uri> for Connector {
 
 /// The TCP part: resolve, judge, dial.
 #[derive(Clone)]
-struct Dialer {
+struct TcpDialer {
     guard: Guard,
     time_limit: Duration,
     /// One host that is somewhere else; only tests say so.
-    elsewhere: Option<(String, SocketAddr)>,
+    host_override: Option<(String, SocketAddr)>,
 }
 
-impl Service<Uri> for Dialer {
-    type Response = Tcp;
-    type Error = ConnectError;
-    type Future = Connecting<Tcp>;
+impl Service<Uri> for TcpDialer {
+    type Response = GuardedTcpStream;
+    type Error = DialFailure;
+    type Future = ConnectFuture<GuardedTcpStream>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        let Self { guard, time_limit, elsewhere } = self.clone();
+        let Self { guard, time_limit, host_override: elsewhere } = self.clone();
         Box::pin(async move {
-            let (host, port) = target(&uri)?;
+            let (host, port) = host_and_port(&uri)?;
             let addresses = match elsewhere.filter(|(name, _)| name == host) {
-                Some((_, address)) => judge(host, std::iter::once(address), &guard)?,
-                None => judged_addresses(host, port, &guard).await?,
+                Some((_, address)) => filter_addresses(host, std::iter::once(address), &guard)?,
+                None => resolve_allowed(host, port, &guard).await?,
             };
-            let stream = dial(host, &addresses, time_limit).await?;
+            let stream = dial_any(host, &addresses, time_limit).await?;
             // A listener on every address answers on addresses of this machine that only the system knows.
             let (local, peer) = (stream.local_addr(), stream.peer_addr());
             if local.ok().zip(peer.ok()).is_some_and(|(local, peer)| guard.is_own_connection(local, peer)) {
                 return Err(UrlRefused::OwnListener.into());
             }
-            Ok(Tcp::new(stream))
+            Ok(GuardedTcpStream::new(stream))
         })
     }
 }
 
 /// Host (without the brackets of an IPv6 address) and port.
-fn target(uri: &Uri) -> Result<(&str, u16), UrlRefused> {
+fn host_and_port(uri: &Uri) -> Result<(&str, u16), UrlRefused> {
     let authority = uri.authority().ok_or(UrlRefused::NoHost)?;
     if authority.as_str().contains('@') {
         return Err(UrlRefused::Credentials);
@@ -165,7 +169,7 @@ fn target(uri: &Uri) -> Result<(&str, u16), UrlRefused> {
     }
 }
 
-async fn judged_addresses(host: &str, port: u16, guard: &Guard) -> Result<Vec<SocketAddr>, ConnectError> {
+async fn resolve_allowed(host: &str, port: u16, guard: &Guard) -> Result<Vec<SocketAddr>, DialFailure> {
     if let Ok(address) = host.parse::<IpAddr>() {
         check_address(address, guard)?;
         let socket = SocketAddr::new(address, port);
@@ -177,19 +181,19 @@ async fn judged_addresses(host: &str, port: u16, guard: &Guard) -> Result<Vec<So
     let found = lookup_host((host, port))
         .await
         .map_err(|error| NotSent::NameNotFound { host: host.to_owned(), detail: error.to_string() })?;
-    judge(host, found, guard)
+    filter_addresses(host, found, guard)
 }
 
 /// Leaves out what the guard refuses. If nothing is left because of that, the name is refused.
-fn judge(
+fn filter_addresses(
     host: &str,
     found: impl Iterator<Item = SocketAddr>,
     guard: &Guard,
-) -> Result<Vec<SocketAddr>, ConnectError> {
+) -> Result<Vec<SocketAddr>, DialFailure> {
     let mut refused = None;
     let mut allowed = Vec::new();
     for socket in found {
-        let refusal = match guard.check(socket.ip()) {
+        let refusal = match guard.check_ip(socket.ip()) {
             Err(kind) => UrlRefused::Name { host: host.to_owned(), address: Some(socket.ip()), kind },
             // The whole name: one that leads here leads nowhere else for sure.
             Ok(()) if guard.is_own_listener(socket) => return Err(UrlRefused::OwnListener.into()),
@@ -210,12 +214,16 @@ fn judge(
 
 /// Tries one address after the other. Each has its share of the time, so that a dead first address (often IPv6) does
 /// not use up all of it; the last has what is left.
-async fn dial(host: &str, addresses: &[SocketAddr], time_limit: Duration) -> Result<TcpStream, ConnectError> {
+async fn dial_any(
+    host: &str,
+    addresses: &[SocketAddr],
+    time_limit: Duration,
+) -> Result<TcpStream, DialFailure> {
     let share = time_limit / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
     let mut detail = String::from("no address");
     for (index, address) in addresses.iter().enumerate() {
         let is_last = index + 1 == addresses.len();
-        let attempt = timeout(if is_last { Duration::MAX } else { share }, connect(*address)).await;
+        let attempt = timeout(if is_last { Duration::MAX } else { share }, connect_tcp(*address)).await;
         detail = match attempt {
             Ok(Ok(stream)) => return Ok(stream),
             Ok(Err(error)) => error.to_string(),
@@ -229,7 +237,7 @@ async fn dial(host: &str, addresses: &[SocketAddr], time_limit: Duration) -> Res
     clippy::disallowed_methods,
     reason = "the one place that dials, after the guard has judged the address"
 )]
-async fn connect(address: SocketAddr) -> std::io::Result<TcpStream> {
+async fn connect_tcp(address: SocketAddr) -> std::io::Result<TcpStream> {
     let stream = TcpStream::connect(address).await?;
     // Requests are small and written at once; waiting for more to send only costs time.
     stream.set_nodelay(true)?;
@@ -245,8 +253,8 @@ mod tests {
         addresses.iter().map(|address| SocketAddr::new(address.parse().unwrap(), 80)).collect()
     }
 
-    fn judged(addresses: &[&str]) -> Result<Vec<SocketAddr>, ConnectError> {
-        judge("a.example", sockets(addresses).into_iter(), &Guard::strict())
+    fn judged(addresses: &[&str]) -> Result<Vec<SocketAddr>, DialFailure> {
+        filter_addresses("a.example", sockets(addresses).into_iter(), &Guard::strict())
     }
 
     #[test]
@@ -257,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_name_with_only_refused_addresses_is_refused_and_not_missing() {
-        let Err(ConnectError::Refused(refused)) = judged(&["10.0.0.1", "127.0.0.1"]) else {
+        let Err(DialFailure::Refused(refused)) = judged(&["10.0.0.1", "127.0.0.1"]) else {
             panic!("must be refused")
         };
         let address = Some("10.0.0.1".parse().unwrap());
@@ -270,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_name_without_address_is_not_found() {
-        assert!(matches!(judged(&[]), Err(ConnectError::NotSent(NotSent::NameNotFound { .. }))));
+        assert!(matches!(judged(&[]), Err(DialFailure::NotSent(NotSent::NameNotFound { .. }))));
     }
 
     #[test]
@@ -287,23 +295,23 @@ mod tests {
             ("https://example.com:8443/x", "example.com", 8443),
             ("http://[::1]:81/", "::1", 81),
         ] {
-            assert_eq!(target(&uri.parse().unwrap()), Ok((host, port)), "{uri}");
+            assert_eq!(host_and_port(&uri.parse().unwrap()), Ok((host, port)), "{uri}");
         }
         for (uri, refused) in [
             ("/x", UrlRefused::NoHost),
             ("http://ada:secret@example.com/", UrlRefused::Credentials),
             ("http://example.com:0/", UrlRefused::PortZero),
         ] {
-            assert_eq!(target(&uri.parse().unwrap()), Err(refused), "{uri}");
+            assert_eq!(host_and_port(&uri.parse().unwrap()), Err(refused), "{uri}");
         }
     }
 
     #[tokio::test]
     async fn a_number_that_is_an_address_in_disguise_is_judged_after_resolution() {
         for host in ["2130706433", "0x7f.1", "127.1"] {
-            let judged = judged_addresses(host, 80, &Guard::strict()).await;
+            let judged = resolve_allowed(host, 80, &Guard::strict()).await;
             assert!(
-                matches!(judged, Err(ConnectError::Refused(_) | ConnectError::NotSent(_))),
+                matches!(judged, Err(DialFailure::Refused(_) | DialFailure::NotSent(_))),
                 "{host}: {judged:?}"
             );
         }
@@ -317,12 +325,12 @@ mod tests {
             let policy = crate::GuardPolicy { own_listener: Some(own), ..open_policy() };
             let guard = Guard::new(policy);
             let mut dialer =
-                Dialer { guard: guard.clone(), time_limit: Duration::from_secs(5), elsewhere: None };
+                TcpDialer { guard: guard.clone(), time_limit: Duration::from_secs(5), host_override: None };
             for host in ["127.0.0.1", "localhost", "0.0.0.0", "[::ffff:127.0.0.1]", "[::]"] {
                 let url = format!("http://{host}:{}/", own.port());
                 let outcome = dialer.call(url.parse().unwrap()).await.map(|_| ());
                 assert!(
-                    matches!(outcome, Err(ConnectError::Refused(UrlRefused::OwnListener))),
+                    matches!(outcome, Err(DialFailure::Refused(UrlRefused::OwnListener))),
                     "{url}: {outcome:?}"
                 );
                 let parsed = crate::OutsideUrl::parse(&url, &guard);
@@ -351,8 +359,8 @@ mod tests {
         let addresses = [gone.local_addr().unwrap(), open.local_addr().unwrap()];
         drop(gone);
         let limit = Duration::from_secs(5);
-        assert!(dial("a.example", &addresses, limit).await.is_ok());
-        let outcome = dial("a.example", &addresses[..1], limit).await.map(|_| ());
-        assert!(matches!(outcome, Err(ConnectError::NotSent(NotSent::NoConnection { .. }))), "{outcome:?}");
+        assert!(dial_any("a.example", &addresses, limit).await.is_ok());
+        let outcome = dial_any("a.example", &addresses[..1], limit).await.map(|_| ());
+        assert!(matches!(outcome, Err(DialFailure::NotSent(NotSent::NoConnection { .. }))), "{outcome:?}");
     }
 }

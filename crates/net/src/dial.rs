@@ -8,27 +8,27 @@ use hyper_rustls::MaybeHttpsStream;
 use hyper_util::rt::TokioIo;
 use tower_service::Service;
 
-use crate::connect::Connector;
+use crate::connect::GuardedConnector;
 use crate::error::NetError;
 use crate::guard::Guard;
 use crate::outside_url::UrlRefused;
-use crate::tcp::Tcp;
+use crate::tcp::GuardedTcpStream;
 
 /// An open connection, with TLS where the URL says so.
-pub type Stream = TokioIo<MaybeHttpsStream<Tcp>>;
+pub type DialedStream = TokioIo<MaybeHttpsStream<GuardedTcpStream>>;
 
 /// Opens connections to what the guard allows.
 #[derive(Clone)]
-pub struct Dialer(Connector);
+pub struct GuardedDialer(GuardedConnector);
 
-impl Dialer {
+impl GuardedDialer {
     /// A dialer; the time limit is for name, TCP and TLS together.
     pub fn new(guard: Guard, time_limit: Duration) -> Self {
-        Self(Connector::new(guard, time_limit))
+        Self(GuardedConnector::new(guard, time_limit))
     }
 
     /// Connects to a `ws`, `wss`, `http` or `https` URL.
-    pub async fn dial(&self, url: &Uri) -> Result<Stream, NetError> {
+    pub async fn dial(&self, url: &Uri) -> Result<DialedStream, NetError> {
         let refused = || UrlRefused::Malformed(url.to_string());
         let mut parts = url.clone().into_parts();
         let secure = matches!(url.scheme_str(), Some("wss" | "https"));
@@ -41,7 +41,7 @@ impl Dialer {
     }
 }
 
-impl fmt::Debug for Dialer {
+impl fmt::Debug for GuardedDialer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Dialer").finish_non_exhaustive()
     }
@@ -59,8 +59,11 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url: Uri = format!("ws://{}/app-ws", listener.local_addr().unwrap()).parse().unwrap();
         let limit = Duration::from_secs(5);
-        assert!(matches!(Dialer::new(Guard::strict(), limit).dial(&url).await, Err(NetError::Refused(_))));
-        let mut stream = Dialer::new(Guard::dev(), limit).dial(&url).await.unwrap();
+        assert!(matches!(
+            GuardedDialer::new(Guard::strict(), limit).dial(&url).await,
+            Err(NetError::Refused(_))
+        ));
+        let mut stream = GuardedDialer::new(Guard::dev(), limit).dial(&url).await.unwrap();
         let (mut peer, _) = listener.accept().await.unwrap();
         stream.write_all(b"hi").await.unwrap();
         let mut heard = [0; 2];
@@ -70,7 +73,7 @@ mod tests {
 
     #[tokio::test]
     async fn other_schemes_are_refused() {
-        let dialer = Dialer::new(Guard::open(), Duration::from_secs(5));
+        let dialer = GuardedDialer::new(Guard::unrestricted(), Duration::from_secs(5));
         let refused = dialer.dial(&"ftp://127.0.0.1/".parse().unwrap()).await;
         assert!(matches!(refused, Err(NetError::Refused(UrlRefused::Scheme(_)))));
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hyper_util::client::legacy;
 
-use crate::connect::ConnectError;
+use crate::connect::DialFailure;
 use crate::outside_url::UrlRefused;
 
 /// Why there is no (full) answer.
@@ -47,10 +47,10 @@ impl NetError {
     /// Sorts an error of the client, which keeps its kind to itself: the place where it happened tells.
     pub(crate) fn from_send(error: &legacy::Error) -> Self {
         let cause = error.source();
-        if let Some(refused) = cause.and_then(|cause| cause.downcast_ref::<ConnectError>()) {
+        if let Some(refused) = cause.and_then(|cause| cause.downcast_ref::<DialFailure>()) {
             return refused.clone().into();
         }
-        let detail = chain(error);
+        let detail = error_chain(error);
         match cause.and_then(|cause| cause.downcast_ref::<hyper::Error>()) {
             // There was no connection to write the request to, or it came back unwritten.
             _ if error.is_connect() => NotSent::Closed { detail }.into(),
@@ -75,21 +75,21 @@ impl NetError {
 
     /// An error while the answer is read: the request is out.
     pub(crate) fn from_body(error: &hyper::Error) -> Self {
-        Self::Broken { detail: chain(error) }
+        Self::Broken { detail: error_chain(error) }
     }
 }
 
-impl From<ConnectError> for NetError {
-    fn from(error: ConnectError) -> Self {
+impl From<DialFailure> for NetError {
+    fn from(error: DialFailure) -> Self {
         match error {
-            ConnectError::Refused(refused) => Self::Refused(refused),
-            ConnectError::NotSent(reason) => Self::NotSent(reason),
+            DialFailure::Refused(refused) => Self::Refused(refused),
+            DialFailure::NotSent(reason) => Self::NotSent(reason),
         }
     }
 }
 
 /// The error and its causes in one line; hyper's outermost text alone says next to nothing.
-pub(crate) fn chain(error: &dyn Error) -> String {
+pub(crate) fn error_chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {
@@ -109,6 +109,6 @@ mod tests {
 
     #[test]
     fn a_chain_names_every_cause() {
-        assert_eq!(chain(&Outer(std::io::Error::other("inner"))), "outer: inner");
+        assert_eq!(error_chain(&Outer(std::io::Error::other("inner"))), "outer: inner");
     }
 }

@@ -8,42 +8,42 @@ use hyper::body::Incoming;
 use tokio::time::timeout;
 
 use crate::error::NetError;
-use crate::response::{Response, next_chunk, within};
+use crate::response::{HttpResponse, check_size, next_chunk};
 
 /// Longest event id that is kept; it is sent back in a header. A longer one is passed over.
 const MAX_ID_LENGTH: usize = 1024;
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
+pub struct SseEvent {
     /// The kind; `message` where the peer named none.
     pub name: String,
     /// The lines of data, joined by line feeds. Empty for an event that only carries an id.
     pub data: Bytes,
 }
 
-impl Response {
+impl HttpResponse {
     /// The body as server-sent events. There is no limit for the whole: such a stream may stay open for days.
-    pub fn events(self, event_limit: usize) -> Events {
-        Events { body: self.into_body(), parser: Parser::new(event_limit), idle: None, failed: None }
+    pub fn into_events(self, event_limit: usize) -> SseStream {
+        SseStream { body: self.into_body(), parser: SseParser::new(event_limit), idle: None, failed: None }
     }
 }
 
 /// Reads a body event by event.
 #[derive(Debug)]
-pub struct Events {
+pub struct SseStream {
     body: Incoming,
-    parser: Parser,
+    parser: SseParser,
     idle: Option<Duration>,
     /// Told again on each further call: a stream that broke must not look like one that ended.
     failed: Option<NetError>,
 }
 
-impl Events {
+impl SseStream {
     /// A stream on which nothing comes for so long counts as broken, and a comment is something: a peer may be gone
     /// without a word.
     #[must_use]
-    pub fn idle(mut self, limit: Duration) -> Self {
+    pub fn with_idle_timeout(mut self, limit: Duration) -> Self {
         self.idle = Some(limit);
         self
     }
@@ -51,18 +51,18 @@ impl Events {
     /// The next event, `None` after the last. An event whose empty line did not come is left out, as the standard says.
     ///
     /// Nothing is lost when the future is dropped: the next call goes on where it was.
-    pub async fn next(&mut self) -> Result<Option<Event>, NetError> {
+    pub async fn next(&mut self) -> Result<Option<SseEvent>, NetError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
-        let event = self.read().await;
+        let event = self.read_event().await;
         if let Err(error) = &event {
             self.failed = Some(error.clone());
         }
         event
     }
 
-    async fn read(&mut self) -> Result<Option<Event>, NetError> {
+    async fn read_event(&mut self) -> Result<Option<SseEvent>, NetError> {
         loop {
             if let Some(event) = self.parser.next()? {
                 return Ok(Some(event));
@@ -87,14 +87,14 @@ impl Events {
     }
 
     /// How long the peer wants a client to wait before it connects again.
-    pub fn retry(&self) -> Option<Duration> {
+    pub fn retry_delay(&self) -> Option<Duration> {
         self.parser.retry
     }
 }
 
 /// The grammar, without the body.
 #[derive(Debug)]
-struct Parser {
+struct SseParser {
     /// Received and not yet looked at.
     chunk: Bytes,
     /// The start of a line whose end has not been received.
@@ -104,7 +104,7 @@ struct Parser {
     first_line: bool,
     limit: usize,
     name: String,
-    data: Option<Data>,
+    data: Option<DataLines>,
     id: Option<String>,
     last_id: Option<String>,
     retry: Option<Duration>,
@@ -112,12 +112,12 @@ struct Parser {
 
 /// Most events have one line of data, which is handed on as it came.
 #[derive(Debug)]
-enum Data {
+enum DataLines {
     One(Bytes),
     Many(BytesMut),
 }
 
-impl Data {
+impl DataLines {
     fn len(&self) -> usize {
         match self {
             Self::One(line) => line.len(),
@@ -125,7 +125,7 @@ impl Data {
         }
     }
 
-    fn and(self, line: &[u8]) -> Self {
+    fn append_line(self, line: &[u8]) -> Self {
         let mut lines = match self {
             Self::One(first) => BytesMut::from(first),
             Self::Many(lines) => lines,
@@ -135,7 +135,7 @@ impl Data {
         Self::Many(lines)
     }
 
-    fn whole(self) -> Bytes {
+    fn into_bytes(self) -> Bytes {
         match self {
             Self::One(line) => line,
             Self::Many(lines) => lines.freeze(),
@@ -143,7 +143,7 @@ impl Data {
     }
 }
 
-impl Parser {
+impl SseParser {
     fn new(limit: usize) -> Self {
         Self {
             chunk: Bytes::new(),
@@ -160,14 +160,14 @@ impl Parser {
     }
 
     /// The next event whose end is in the chunk.
-    fn next(&mut self) -> Result<Option<Event>, NetError> {
+    fn next(&mut self) -> Result<Option<SseEvent>, NetError> {
         while let Some(line) = self.take_line()? {
             if line.is_empty() {
                 if let Some(event) = self.end_event() {
                     return Ok(Some(event));
                 }
             } else {
-                self.field(&line);
+                self.parse_field(&line);
             }
         }
         Ok(None)
@@ -182,8 +182,8 @@ impl Parser {
             }
         }
         let end = self.chunk.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
-        let held = self.begun.len() + self.data.as_ref().map_or(0, Data::len);
-        within(held + end.unwrap_or(self.chunk.len()), self.limit)?;
+        let held = self.begun.len() + self.data.as_ref().map_or(0, DataLines::len);
+        check_size(held + end.unwrap_or(self.chunk.len()), self.limit)?;
         let Some(end) = end else {
             self.begun.extend_from_slice(&std::mem::take(&mut self.chunk));
             return Ok(None);
@@ -201,7 +201,7 @@ impl Parser {
         Ok(Some(line))
     }
 
-    fn field(&mut self, line: &Bytes) {
+    fn parse_field(&mut self, line: &Bytes) {
         let colon = line.iter().position(|byte| *byte == b':');
         let (name, mut value) = match colon {
             Some(0) => return,
@@ -214,8 +214,8 @@ impl Parser {
         match name {
             b"data" => {
                 self.data = Some(match self.data.take() {
-                    None => Data::One(value),
-                    Some(data) => data.and(&value),
+                    None => DataLines::One(value),
+                    Some(data) => data.append_line(&value),
                 });
             }
             b"event" => self.name = String::from_utf8_lossy(&value).into_owned(),
@@ -232,13 +232,13 @@ impl Parser {
     }
 
     /// An empty line. Without data there is no event, but its id counts.
-    fn end_event(&mut self) -> Option<Event> {
+    fn end_event(&mut self) -> Option<SseEvent> {
         if let Some(id) = self.id.take() {
             self.last_id = Some(id).filter(|id| !id.is_empty());
         }
         let name = std::mem::take(&mut self.name);
-        let data = self.data.take()?.whole();
-        Some(Event { name: if name.is_empty() { "message".to_owned() } else { name }, data })
+        let data = self.data.take()?.into_bytes();
+        Some(SseEvent { name: if name.is_empty() { "message".to_owned() } else { name }, data })
     }
 }
 
@@ -246,11 +246,11 @@ impl Parser {
 mod tests {
     use super::*;
 
-    fn parsed(parser: &mut Parser, chunks: &[&[u8]]) -> Result<Vec<(String, String)>, NetError> {
+    fn parsed(parser: &mut SseParser, chunks: &[&[u8]]) -> Result<Vec<(String, String)>, NetError> {
         let mut found = Vec::new();
         for chunk in chunks {
             parser.chunk = Bytes::copy_from_slice(chunk);
-            while let Some(Event { name, data }) = parser.next()? {
+            while let Some(SseEvent { name, data }) = parser.next()? {
                 found.push((name, String::from_utf8(data.to_vec()).unwrap()));
             }
         }
@@ -272,7 +272,7 @@ mod tests {
             let text = STREAM.replace('\n', line_end);
             for cut in 0..=text.len() {
                 let (left, right) = text.as_bytes().split_at(cut);
-                let mut parser = Parser::new(1000);
+                let mut parser = SseParser::new(1000);
                 assert_eq!(
                     parsed(&mut parser, &[left, right]).unwrap(),
                     expected,
@@ -282,13 +282,13 @@ mod tests {
                 assert_eq!(parser.retry, Some(Duration::from_millis(500)));
             }
             let bytes: Vec<&[u8]> = text.as_bytes().chunks(1).collect();
-            assert_eq!(parsed(&mut Parser::new(1000), &bytes).unwrap(), expected);
+            assert_eq!(parsed(&mut SseParser::new(1000), &bytes).unwrap(), expected);
         }
     }
 
     #[test]
     fn an_id_counts_from_the_end_of_its_event_on() {
-        let mut parser = Parser::new(100);
+        let mut parser = SseParser::new(100);
         parsed(&mut parser, &[b"id: 1\ndata: a\n\nid: 2\ndata: b\n"]).unwrap();
         assert_eq!(parser.last_id.as_deref(), Some("1"));
         parsed(&mut parser, &[b"\n"]).unwrap();
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn odd_fields_are_passed_over() {
-        let mut parser = Parser::new(5000);
+        let mut parser = SseParser::new(5000);
         let long = format!("id: {}\n\n", "x".repeat(MAX_ID_LENGTH + 1));
         let found = parsed(
             &mut parser,
@@ -314,17 +314,17 @@ mod tests {
     #[test]
     fn an_event_is_bounded_and_a_stream_is_not() {
         let twelve = b"data: 123456789012\n\n".as_slice();
-        let mut parser = Parser::new(18);
+        let mut parser = SseParser::new(18);
         for _ in 0..10 {
             assert_eq!(parsed(&mut parser, &[twelve]).unwrap().len(), 1);
         }
         let over = Err(NetError::TooLarge { limit: 18 });
-        assert_eq!(parsed(&mut Parser::new(18), &[b"data: 1234567890123\n\n"]), over);
-        assert_eq!(parsed(&mut Parser::new(18), &[b"data: 1234567890", b"123"]), over);
+        assert_eq!(parsed(&mut SseParser::new(18), &[b"data: 1234567890123\n\n"]), over);
+        assert_eq!(parsed(&mut SseParser::new(18), &[b"data: 1234567890", b"123"]), over);
         assert_eq!(
-            parsed(&mut Parser::new(18), &[b"data: 12345\n", b"data: 12345\n", b"data: 12345\n"]),
+            parsed(&mut SseParser::new(18), &[b"data: 12345\n", b"data: 12345\n", b"data: 12345\n"]),
             over
         );
-        assert_eq!(parsed(&mut Parser::new(18), &[b": a comment without an end"]), over);
+        assert_eq!(parsed(&mut SseParser::new(18), &[b": a comment without an end"]), over);
     }
 }

@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
-use crate::address::{AddressKind, kind_of, meant};
+use crate::address::{AddressKind, address_kind, effective_address};
 use crate::range::IpRange;
 
 /// What may be called besides public addresses.
@@ -45,13 +45,13 @@ impl Guard {
     }
 
     /// Every address. Only for a client that dials the server it was configured with.
-    pub fn open() -> Self {
+    pub fn unrestricted() -> Self {
         Self::new(GuardPolicy { also: vec![IpRange::ALL_V4, IpRange::ALL_V6], ..GuardPolicy::default() })
     }
 
     /// Says why an address may not be called.
-    pub(crate) fn check(&self, address: IpAddr) -> Result<(), AddressKind> {
-        let kind = kind_of(address);
+    pub(crate) fn check_ip(&self, address: IpAddr) -> Result<(), AddressKind> {
+        let kind = address_kind(address);
         let allowed = match kind {
             AddressKind::Public => true,
             AddressKind::Loopback => self.0.loopback,
@@ -71,23 +71,23 @@ impl Guard {
         if is_here && self.0.never_this_machine {
             return Err(kind);
         }
-        if allowed || self.also_allows(meant(address)) { Ok(()) } else { Err(kind) }
+        if allowed || self.also_allows(effective_address(address)) { Ok(()) } else { Err(kind) }
     }
 
     /// Whether a name that always means this machine may be called.
     pub(crate) fn allows_localhost(&self) -> bool {
-        self.check(Ipv4Addr::LOCALHOST.into()).is_ok() || self.check(Ipv6Addr::LOCALHOST.into()).is_ok()
+        self.check_ip(Ipv4Addr::LOCALHOST.into()).is_ok() || self.check_ip(Ipv6Addr::LOCALHOST.into()).is_ok()
     }
 
     /// Whether this is where the server itself listens. A listener on every address also answers on addresses of this
     /// machine that nobody knows here: those are found by [`Guard::is_own_connection`].
     pub(crate) fn is_own_listener(&self, socket: SocketAddr) -> bool {
         let Some(own) = self.0.own_listener.filter(|own| own.port() == socket.port()) else { return false };
-        let (own, address) = (meant(own.ip()), meant(socket.ip()));
+        let (own, address) = (effective_address(own.ip()), effective_address(socket.ip()));
         // Dialing the unspecified address reaches this machine.
         address.is_unspecified()
             || own == address
-            || (own.is_unspecified() && kind_of(address) == AddressKind::Loopback)
+            || (own.is_unspecified() && address_kind(address) == AddressKind::Loopback)
     }
 
     /// Whether an open connection leads to the server itself: on this machine both ends have the same address.
@@ -95,8 +95,9 @@ impl Guard {
         let listens_everywhere = self
             .0
             .own_listener
-            .is_some_and(|own| own.port() == peer.port() && meant(own.ip()).is_unspecified());
-        self.is_own_listener(peer) || (listens_everywhere && meant(local.ip()) == meant(peer.ip()))
+            .is_some_and(|own| own.port() == peer.port() && effective_address(own.ip()).is_unspecified());
+        self.is_own_listener(peer)
+            || (listens_everywhere && effective_address(local.ip()) == effective_address(peer.ip()))
     }
 
     fn also_allows(&self, address: IpAddr) -> bool {
@@ -129,7 +130,7 @@ mod tests {
     #[track_caller]
     fn answers(guard: &Guard, allowed: bool, addresses: &[&str]) {
         for address in addresses {
-            assert_eq!(guard.check(address.parse().unwrap()).is_ok(), allowed, "{address}");
+            assert_eq!(guard.check_ip(address.parse().unwrap()).is_ok(), allowed, "{address}");
         }
     }
 
@@ -202,13 +203,13 @@ mod tests {
             assert!(!connection("192.168.1.5:50000", "192.168.1.6:80"));
             assert!(!connection("192.168.1.5:50000", "192.168.1.5:81"));
         }
-        assert!(!Guard::open().is_own_listener("127.0.0.1:80".parse().unwrap()));
+        assert!(!Guard::unrestricted().is_own_listener("127.0.0.1:80".parse().unwrap()));
     }
 
     #[test]
     fn open_allows_everything() {
         for addresses in [&LOOPBACK[..], &PRIVATE, &PUBLIC, &NEVER] {
-            answers(&Guard::open(), true, addresses);
+            answers(&Guard::unrestricted(), true, addresses);
         }
     }
 }

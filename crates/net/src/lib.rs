@@ -37,14 +37,14 @@ mod testing;
 
 pub use address::AddressKind;
 pub use client::{ClientSettings, HttpClient};
-pub use dial::{Dialer, Stream};
+pub use dial::{DialedStream, GuardedDialer};
 pub use error::{NetError, NotSent};
-pub use events::{Event, Events};
+pub use events::{SseEvent, SseStream};
 pub use guard::{Guard, GuardPolicy};
-pub use outside_url::{MAX_URL_LENGTH, OutsideUrl, UrlRefused, host_of, origin_of};
+pub use outside_url::{MAX_URL_LENGTH, OutsideUrl, UrlRefused, url_host, url_origin};
 pub use range::{IpRange, IpRangeError};
 pub use referral::ReferralClients;
-pub use response::{Lines, Response};
+pub use response::{HttpResponse, ResponseLines};
 pub use sign::{MAX_SIGNATURES, SIGNATURE_HEADER, SignatureError, SigningKey, TIMESTAMP_HEADER, sign_all};
 #[cfg(feature = "testing")]
 pub use testing::StandIn;

@@ -40,14 +40,14 @@ pub enum UrlRefused {
 }
 
 /// Scheme, host and port of a URL: what tells one place of the web from another. None where it is no URL with a host.
-pub fn origin_of(text: &str) -> Option<String> {
+pub fn url_origin(text: &str) -> Option<String> {
     let url = Url::parse(text).ok()?;
     let port = url.port_or_known_default()?;
     Some(format!("{}://{}:{port}", url.scheme(), url.host_str()?))
 }
 
 /// Host and port of a URL for people, in ASCII: names that only look like another one are told apart.
-pub fn host_of(text: &str) -> Option<String> {
+pub fn url_host(text: &str) -> Option<String> {
     let url = Url::parse(text).ok()?;
     let host = url.host_str().filter(|host| !host.is_empty())?;
     Some(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))
@@ -142,7 +142,7 @@ fn names_own_listener(host: &Host<&str>, port: u16, guard: &Guard) -> bool {
 
 /// Checks an address that was written as such.
 pub(crate) fn check_address(address: IpAddr, guard: &Guard) -> Result<(), UrlRefused> {
-    guard.check(address).map_err(|kind| UrlRefused::Address { address, kind })
+    guard.check_ip(address).map_err(|kind| UrlRefused::Address { address, kind })
 }
 
 /// Whether this name means this machine, whatever a name server says.

@@ -4,7 +4,7 @@
 use http::Uri;
 use url::{Host, Url};
 
-use crate::address::{AddressKind, kind_of};
+use crate::address::{AddressKind, address_kind};
 use crate::client::{ClientSettings, HttpClient};
 use crate::guard::{Guard, GuardPolicy};
 use crate::outside_url::is_localhost;
@@ -63,8 +63,8 @@ fn narrow_policy(policy: &GuardPolicy, place: ServerPlace) -> GuardPolicy {
 fn place_of(url: &Uri) -> ServerPlace {
     let url = Url::parse(&url.to_string()).ok();
     let kind = match url.as_ref().and_then(Url::host) {
-        Some(Host::Ipv4(v4)) => kind_of(v4.into()),
-        Some(Host::Ipv6(v6)) => kind_of(v6.into()),
+        Some(Host::Ipv4(v4)) => address_kind(v4.into()),
+        Some(Host::Ipv6(v6)) => address_kind(v6.into()),
         Some(Host::Domain(name)) if is_localhost(name) => AddressKind::Loopback,
         Some(Host::Domain(_)) | None => return ServerPlace::Elsewhere,
     };
@@ -104,7 +104,7 @@ mod tests {
     /// Which of an address of this machine, a private and a public one are allowed.
     fn allowed(policy: &GuardPolicy, place: ServerPlace) -> [bool; 3] {
         let guard = Guard::new(narrow_policy(policy, place));
-        ["127.0.0.1", "10.0.0.1", "8.8.8.8"].map(|address| guard.check(address.parse().unwrap()).is_ok())
+        ["127.0.0.1", "10.0.0.1", "8.8.8.8"].map(|address| guard.check_ip(address.parse().unwrap()).is_ok())
     }
 
     #[test]
@@ -126,7 +126,7 @@ mod tests {
             assert_eq!(allowed(&policy, ServerPlace::Elsewhere), [false, true, true]);
             let guard = Guard::new(narrow_policy(&policy, ServerPlace::Elsewhere));
             for here in ["::1", "::ffff:127.0.0.1", "0.0.0.0", "::"] {
-                assert!(guard.check(here.parse().unwrap()).is_err(), "{here}");
+                assert!(guard.check_ip(here.parse().unwrap()).is_err(), "{here}");
             }
             assert!(!guard.allows_localhost());
         }

@@ -14,13 +14,13 @@ const MAX_RESERVE: usize = 64 * 1024;
 
 /// The head of an answer; the body is still to be read.
 #[derive(Debug)]
-pub struct Response {
+pub struct HttpResponse {
     pub status: StatusCode,
     pub headers: HeaderMap,
     body: Incoming,
 }
 
-impl Response {
+impl HttpResponse {
     pub(crate) fn new(response: http::Response<Incoming>) -> Self {
         let (head, body) = response.into_parts();
         Self { status: head.status, headers: head.headers, body }
@@ -32,17 +32,17 @@ impl Response {
 
     /// The whole body. Fails as soon as the announced or the counted size is over the limit.
     pub async fn bytes(mut self, limit: usize) -> Result<Bytes, NetError> {
-        let announced = announced(&self.body, limit)?;
+        let announced = announced_size(&self.body, limit)?;
         // Most answers come in one piece, which is handed on as it is.
         let Some(first) = next_chunk(&mut self.body).await? else { return Ok(Bytes::new()) };
-        within(first.len(), limit)?;
+        check_size(first.len(), limit)?;
         let Some(second) = next_chunk(&mut self.body).await? else { return Ok(first) };
 
         let mut whole = BytesMut::with_capacity(announced.min(MAX_RESERVE).max(first.len() + second.len()));
         whole.extend_from_slice(&first);
         let mut next = Some(second);
         while let Some(chunk) = next {
-            within(whole.len() + chunk.len(), limit)?;
+            check_size(whole.len() + chunk.len(), limit)?;
             whole.extend_from_slice(&chunk);
             next = next_chunk(&mut self.body).await?;
         }
@@ -50,9 +50,9 @@ impl Response {
     }
 
     /// The body as lines, for newline-delimited JSON.
-    pub fn lines(self, line_limit: usize, total_limit: usize) -> Lines {
-        let failed = announced(&self.body, total_limit).err();
-        Lines {
+    pub fn into_lines(self, line_limit: usize, total_limit: usize) -> ResponseLines {
+        let failed = announced_size(&self.body, total_limit).err();
+        ResponseLines {
             body: self.body,
             chunk: Bytes::new(),
             begun: BytesMut::new(),
@@ -66,7 +66,7 @@ impl Response {
 
 /// Reads a body line by line.
 #[derive(Debug)]
-pub struct Lines {
+pub struct ResponseLines {
     body: Incoming,
     /// Received and not yet looked at.
     chunk: Bytes,
@@ -79,7 +79,7 @@ pub struct Lines {
     failed: Option<NetError>,
 }
 
-impl Lines {
+impl ResponseLines {
     /// The next line without its line end, `None` after the last. Empty lines are left out: peers send them to keep
     /// the connection alive. The last line need not have a line end.
     ///
@@ -88,14 +88,14 @@ impl Lines {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
-        let line = self.read().await;
+        let line = self.read_line().await;
         if let Err(error) = &line {
             self.failed = Some(error.clone());
         }
         line
     }
 
-    async fn read(&mut self) -> Result<Option<Bytes>, NetError> {
+    async fn read_line(&mut self) -> Result<Option<Bytes>, NetError> {
         loop {
             while let Some(line) = self.take_line()? {
                 if !line.is_empty() {
@@ -105,7 +105,7 @@ impl Lines {
             match next_chunk(&mut self.body).await? {
                 Some(chunk) => {
                     self.received += chunk.len();
-                    within(self.received, self.total_limit)?;
+                    check_size(self.received, self.total_limit)?;
                     self.chunk = chunk;
                 }
                 None => {
@@ -119,7 +119,7 @@ impl Lines {
     /// A line whose end is in the chunk; otherwise the chunk is moved to the line that has begun.
     fn take_line(&mut self) -> Result<Option<Bytes>, NetError> {
         let end = self.chunk.iter().position(|byte| *byte == b'\n');
-        within(self.begun.len() + end.unwrap_or(self.chunk.len()), self.line_limit)?;
+        check_size(self.begun.len() + end.unwrap_or(self.chunk.len()), self.line_limit)?;
         let Some(end) = end else {
             self.begun.extend_from_slice(&std::mem::take(&mut self.chunk));
             return Ok(None);
@@ -142,13 +142,13 @@ fn without_return(mut line: Bytes) -> Bytes {
 }
 
 /// The size that the peer has announced, 0 if it did not.
-fn announced(body: &Incoming, limit: usize) -> Result<usize, NetError> {
+fn announced_size(body: &Incoming, limit: usize) -> Result<usize, NetError> {
     let size = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
-    within(size, limit)?;
+    check_size(size, limit)?;
     Ok(size)
 }
 
-pub(crate) fn within(size: usize, limit: usize) -> Result<(), NetError> {
+pub(crate) fn check_size(size: usize, limit: usize) -> Result<(), NetError> {
     if size > limit { Err(NetError::TooLarge { limit }) } else { Ok(()) }
 }
 

@@ -65,7 +65,7 @@ impl SigningKey {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let mut text = String::with_capacity(VERSION.len() + 2 * TAG_BYTES);
         text.push_str(VERSION);
-        for byte in self.tag(timestamp_ms, body) {
+        for byte in self.compute_tag(timestamp_ms, body) {
             text.push(char::from(DIGITS[usize::from(byte >> 4)]));
             text.push(char::from(DIGITS[usize::from(byte & 15)]));
         }
@@ -94,24 +94,24 @@ impl SigningKey {
             return Err(SignatureError::TooNew);
         }
         let (tags, count) = parse_signatures(signatures)?;
-        let wanted = self.tag(timestamp, body);
+        let wanted = self.compute_tag(timestamp, body);
         let fits = tags[..count].iter().fold(Choice::from(0), |fits, tag| fits | wanted.ct_eq(tag));
         if fits.into() { Ok(()) } else { Err(SignatureError::Mismatch) }
     }
 
-    fn tag(&self, timestamp_ms: i64, body: &[u8]) -> [u8; TAG_BYTES] {
+    fn compute_tag(&self, timestamp_ms: i64, body: &[u8]) -> [u8; TAG_BYTES] {
         let mut mac = self.0.clone();
         // Feeding a MAC cannot fail; `write!` only wants to be asked.
-        let _ = write!(Feed(&mut mac), "{timestamp_ms}.");
+        let _ = write!(MacWriter(&mut mac), "{timestamp_ms}.");
         mac.update(body);
         mac.finalize().into_bytes().into()
     }
 }
 
 /// Lets a number be printed straight into the MAC, without a string in between.
-struct Feed<'a>(&'a mut Hmac<Sha256>);
+struct MacWriter<'a>(&'a mut Hmac<Sha256>);
 
-impl fmt::Write for Feed<'_> {
+impl fmt::Write for MacWriter<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.0.update(text.as_bytes());
         Ok(())

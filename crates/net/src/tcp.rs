@@ -11,21 +11,21 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
 /// A TCP stream to an address that passed the guard.
-pub struct Tcp(TokioIo<TcpStream>);
+pub struct GuardedTcpStream(TokioIo<TcpStream>);
 
-impl Tcp {
+impl GuardedTcpStream {
     pub(crate) fn new(stream: TcpStream) -> Self {
         Self(TokioIo::new(stream))
     }
 }
 
-impl Connection for Tcp {
+impl Connection for GuardedTcpStream {
     fn connected(&self) -> Connected {
         Connected::new()
     }
 }
 
-impl Read for Tcp {
+impl Read for GuardedTcpStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -35,7 +35,7 @@ impl Read for Tcp {
     }
 }
 
-impl Write for Tcp {
+impl Write for GuardedTcpStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.0).poll_write(cx, bytes)
     }

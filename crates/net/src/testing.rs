@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rustls::{ClientConfig, RootCertStore, pki_types::CertificateDer};
 
 use crate::client::{ClientSettings, HttpClient};
-use crate::connect::{Connector, Elsewhere};
+use crate::connect::{GuardedConnector, HostOverride};
 use crate::guard::Guard;
 
 /// A server that stands for a host.
@@ -35,7 +35,10 @@ impl HttpClient {
             .with_safe_default_protocol_versions()?
             .with_root_certificates(roots)
             .with_no_client_auth();
-        let there = Elsewhere { host: stand_in.host, address: stand_in.address, tls };
-        Ok(Self::over(Connector::elsewhere(guard, settings.connect_timeout, there), settings))
+        let there = HostOverride { host: stand_in.host, address: stand_in.address, tls };
+        Ok(Self::with_connector(
+            GuardedConnector::with_override(guard, settings.connect_timeout, there),
+            settings,
+        ))
     }
 }

@@ -91,7 +91,7 @@ impl Actor {
     }
 
     /// The user for whom this actor acts: users act for themselves, operators and apps for the user they name.
-    pub fn user(&self, named: Option<UserId>) -> Result<Result<UserId, NoUserNamed>, PlatformError> {
+    pub fn acting_user(&self, named: Option<UserId>) -> Result<Result<UserId, NoUserNamed>, PlatformError> {
         match (self, named) {
             (Self::Person { role: Role::Operator, .. } | Self::App(_), Some(user)) => Ok(Ok(user)),
             (Self::App(_) | Self::Person { credential: Credential::DevHeader, .. }, None) => {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use toolyard_core::ports::StoreError;
-use toolyard_protocol::{Problem, plugin::Permissions};
-use toolyard_trust::Change as PluginUpdate;
+use toolyard_protocol::{Problem, plugin::PluginPermissions};
+use toolyard_trust::ManifestChange as PluginUpdate;
 
 /// Why a change was not made. Nothing was written.
 #[derive(Debug, thiserror::Error)]
@@ -58,9 +58,9 @@ pub struct NeededAgreement {
     /// For people.
     pub message: String,
     /// All that the plugin asks for.
-    pub asks_for: Permissions,
+    pub asks_for: PluginPermissions,
     /// What of that the user has not agreed to.
-    pub not_agreed: Permissions,
+    pub not_agreed: PluginPermissions,
     /// What an update changes.
     pub change: Option<PluginUpdate>,
 }
@@ -77,7 +77,7 @@ impl PlatformError {
     }
 
     /// These are wrong with the request.
-    pub fn problems(message: impl Into<String>, problems: Vec<Problem>) -> Self {
+    pub fn invalid_with(message: impl Into<String>, problems: Vec<Problem>) -> Self {
         Self::Invalid { message: message.into(), problems }
     }
 

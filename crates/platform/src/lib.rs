@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 use toolyard_core::{
     Catalog,
-    ports::{Clock, Ids, Secrets, Stores, TokenRoom},
+    ports::{Clock, IdGenerator, SecretSealer, Stores, TokenQuota},
 };
 use toolyard_net::{Guard, HttpClient};
 use toolyard_protocol::app::AppKind;
@@ -50,7 +50,7 @@ pub struct PlatformConfig {
     /// The longest time to start that an app may ask for, in milliseconds.
     pub max_wake_timeout_ms: u64,
     /// How many tokens there may be.
-    pub token_room: TokenRoom,
+    pub token_quota: TokenQuota,
     /// Whether operators may add upstreams that run a program on this machine.
     pub allow_commands: bool,
 }
@@ -64,9 +64,9 @@ pub struct Platform {
     /// The time of day.
     pub clock: Arc<dyn Clock>,
     /// Unguessable numbers.
-    pub ids: Arc<dyn Ids>,
+    pub ids: Arc<dyn IdGenerator>,
     /// Seals what is stored and must not be read.
-    pub secrets: Arc<dyn Secrets>,
+    pub secrets: Arc<dyn SecretSealer>,
     /// Signs and verifies tokens.
     pub tokens: Arc<tokens::TokenSigner>,
     /// Where apps and upstreams may be.
@@ -76,7 +76,7 @@ pub struct Platform {
     /// Sends requests to apps.
     pub http: HttpClient,
     /// Trust in plugins, and what runs them.
-    pub plugins: plugins::PluginService,
+    pub plugins: plugins::PluginContext,
     /// How often callers may change something.
     pub limits: RequestLimits,
     /// Bounds and defaults.

@@ -1,6 +1,6 @@
 //! Rate limits of requests that change something. Calls of tools have limits of their own, in the executor.
 
-use toolyard_core::policy::{CallerLimiter, Rate};
+use toolyard_core::policy::{CallerLimiter, RateLimit};
 
 use crate::{Actor, PlatformError};
 
@@ -12,12 +12,12 @@ pub struct RequestLimits {
 
 impl RequestLimits {
     /// Limits for all requests, and for those that make the server work or ask somebody else.
-    pub fn new(all: Rate, costly: Rate) -> Self {
+    pub fn new(all: RateLimit, costly: RateLimit) -> Self {
         Self { all: CallerLimiter::new(all), costly: CallerLimiter::new(costly) }
     }
 
     /// Counts a request. Operators may ask as often as they like.
-    pub fn check(&self, actor: &Actor) -> Result<(), PlatformError> {
+    pub fn check_request(&self, actor: &Actor) -> Result<(), PlatformError> {
         if actor.is_operator() {
             return Ok(());
         }
@@ -30,8 +30,8 @@ impl RequestLimits {
     }
 
     /// Forgets actors that are as good as new, so that memory stays bounded.
-    pub fn forget_idle(&self) {
-        self.all.forget_idle();
-        self.costly.forget_idle();
+    pub fn evict_idle(&self) {
+        self.all.evict_idle();
+        self.costly.evict_idle();
     }
 }

@@ -60,7 +60,7 @@ struct AppCallContext<'a> {
 
 /// Whether the app was started for this call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Activation {
+pub enum AppActivation {
     /// It ran before, or needs no start.
     WasReady,
     /// It was started for this call.
@@ -75,12 +75,12 @@ impl<'a> AppCall<'a> {
         user: &'a UserId,
         call: &'a CallId,
         timestamp: &'a str,
-        activation: Activation,
+        activation: AppActivation,
     ) -> Self {
         let context = AppCallContext {
             user_id: user.as_str(),
             timestamp,
-            activated_for_tool: activation == Activation::StartedForCall,
+            activated_for_tool: activation == AppActivation::StartedForCall,
             call_id: call.as_str(),
         };
         Self {
@@ -98,19 +98,19 @@ impl<'a> AppCall<'a> {
 /// A call as an app reads it, in either form.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ReceivedCall {
+struct RawToolCall {
     name: Option<String>,
     tool_id: Option<String>,
     arguments: Option<Map<String, Value>>,
     tool_parameters: Option<Map<String, Value>>,
-    context: Option<ReceivedContext>,
+    context: Option<RawCallContext>,
     user_id: Option<String>,
     timestamp: Option<Value>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct ReceivedContext {
+struct RawCallContext {
     user_id: Option<String>,
     timestamp: Option<Value>,
     activated_for_tool: bool,
@@ -119,7 +119,7 @@ struct ReceivedContext {
 
 /// A call with its two forms made one.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ToolCall {
+pub struct ReceivedToolCall {
     /// The tool's local name.
     pub tool: String,
     /// The arguments.
@@ -137,13 +137,14 @@ pub struct ToolCall {
 /// The body is not a tool call; says which part is missing or wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not a tool call: {0}")]
-pub struct NotACall(String);
+pub struct InvalidToolCall(String);
 
-impl ToolCall {
+impl ReceivedToolCall {
     /// Reads the body of `POST /tool` in either form.
-    pub fn read(body: &[u8]) -> Result<Self, NotACall> {
-        let call: ReceivedCall = serde_json::from_slice(body).map_err(|error| NotACall(error.to_string()))?;
-        let missing = |what: &str| NotACall(format!("`{what}` is missing"));
+    pub fn parse(body: &[u8]) -> Result<Self, InvalidToolCall> {
+        let call: RawToolCall =
+            serde_json::from_slice(body).map_err(|error| InvalidToolCall(error.to_string()))?;
+        let missing = |what: &str| InvalidToolCall(format!("`{what}` is missing"));
         let context = call.context.unwrap_or_default();
         let user = context.user_id.or(call.user_id).ok_or_else(|| missing("userId"))?;
         let timestamp = match context.timestamp.or(call.timestamp) {
@@ -154,7 +155,7 @@ impl ToolCall {
         Ok(Self {
             tool: call.name.or(call.tool_id).ok_or_else(|| missing("name"))?,
             arguments: call.arguments.or(call.tool_parameters).unwrap_or_default(),
-            user: user.parse().map_err(|error: crate::id::InvalidId| NotACall(error.to_string()))?,
+            user: user.parse().map_err(|error: crate::id::InvalidId| InvalidToolCall(error.to_string()))?,
             timestamp,
             activated_for_tool: context.activated_for_tool,
             call: context.call_id.and_then(|id| id.parse().ok()),
@@ -205,7 +206,7 @@ pub struct AppError {
 
 /// A line of an answer in lines, before the result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Progress {
+pub struct CallProgress {
     /// How far, in the unit of `total`.
     pub progress: f64,
     /// How much there is, if known.
@@ -221,7 +222,7 @@ pub struct Progress {
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum ReplyLine {
     /// Still at work.
-    Progress(Progress),
+    Progress(CallProgress),
     /// The last line: the members of a reply stand beside `type`.
     Result,
     /// A line from a newer SDK.
@@ -234,7 +235,7 @@ mod tests {
     use super::*;
     use crate::raw::to_raw;
 
-    fn body(activation: Activation) -> String {
+    fn body(activation: AppActivation) -> String {
         let (user, call) = ("ada@example.com".parse().unwrap(), "c1".parse().unwrap());
         let arguments = to_raw(&serde_json::json!({ "todo_item": "milk" }));
         let time = "2026-01-02T03:04:05.678Z";
@@ -244,7 +245,7 @@ mod tests {
     #[test]
     fn both_forms_travel_in_one_body() {
         assert_eq!(
-            body(Activation::StartedForCall),
+            body(AppActivation::StartedForCall),
             concat!(
                 r#"{"name":"add_todo","arguments":{"todo_item":"milk"},"context":{"userId":"ada@example.com","#,
                 r#""timestamp":"2026-01-02T03:04:05.678Z","activatedForTool":true,"callId":"c1"},"#,
@@ -256,16 +257,16 @@ mod tests {
 
     #[test]
     fn an_app_reads_either_form() {
-        let both = ToolCall::read(body(Activation::StartedForCall).as_bytes()).unwrap();
+        let both = ReceivedToolCall::parse(body(AppActivation::StartedForCall).as_bytes()).unwrap();
         assert!(both.activated_for_tool);
         let old = br#"{"toolId":"add_todo","toolParameters":{"todo_item":"milk"},"userId":"Ada@example.com","timestamp":5}"#;
-        let old = ToolCall::read(old).unwrap();
+        let old = ReceivedToolCall::parse(old).unwrap();
         assert_eq!(
             (old.tool.as_str(), old.user.as_str(), old.timestamp.as_str()),
             ("add_todo", "ada@example.com", "5")
         );
         let new = br#"{"name":"a","arguments":{},"context":{"userId":"u","timestamp":"t","activatedForTool":false}}"#;
-        assert_eq!(ToolCall::read(new).unwrap().tool, "a");
+        assert_eq!(ReceivedToolCall::parse(new).unwrap().tool, "a");
     }
 
     #[test]
@@ -273,7 +274,7 @@ mod tests {
         for (body, word) in
             [("{}", "userId"), (r#"{"userId":"u"}"#, "name"), ("[]", "expected"), ("x", "expected")]
         {
-            let error = ToolCall::read(body.as_bytes()).unwrap_err().to_string();
+            let error = ReceivedToolCall::parse(body.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(word), "{error}");
         }
     }

@@ -133,7 +133,7 @@ impl ErrorCode {
     }
 
     /// When the caller may repeat the call.
-    pub const fn retry(self) -> RetryRule {
+    pub const fn retry_rule(self) -> RetryRule {
         match self {
             Self::RateLimited | Self::Overloaded | Self::NetworkError => RetryRule::Yes,
             Self::AppNotAvailable => RetryRule::IfNeverConnected,
@@ -208,7 +208,8 @@ mod tests {
             ("OUTCOME_UNKNOWN", 409, No),
             ("CANCELLED", 499, No),
         ];
-        let ours: Vec<_> = ErrorCode::ALL.iter().map(|c| (c.as_str(), c.http_status(), c.retry())).collect();
+        let ours: Vec<_> =
+            ErrorCode::ALL.iter().map(|c| (c.as_str(), c.http_status(), c.retry_rule())).collect();
         assert_eq!(ours, table);
     }
 }

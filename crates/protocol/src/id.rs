@@ -16,7 +16,7 @@ pub struct InvalidId {
 }
 
 /// Bounds and characters of the opaque ids below: visible ASCII, so that they fit headers and URLs.
-fn opaque(text: &str, what: &'static str) -> Result<Arc<str>, InvalidId> {
+fn parse_opaque_id(text: &str, what: &'static str) -> Result<Arc<str>, InvalidId> {
     let visible = |b: u8| b.is_ascii_alphanumeric() || b"-_.:@+".contains(&b);
     if text.is_empty() || text.len() > 512 || !text.bytes().all(visible) {
         return Err(InvalidId { text: shown(text), what });
@@ -44,7 +44,7 @@ impl FromStr for CallId {
     type Err = InvalidId;
 
     fn from_str(text: &str) -> Result<Self, InvalidId> {
-        opaque(text, "a call id").map(Self)
+        parse_opaque_id(text, "a call id").map(Self)
     }
 }
 
@@ -63,7 +63,7 @@ impl FromStr for AppSessionId {
     type Err = InvalidId;
 
     fn from_str(text: &str) -> Result<Self, InvalidId> {
-        opaque(text, "an app session id").map(Self)
+        parse_opaque_id(text, "an app session id").map(Self)
     }
 }
 

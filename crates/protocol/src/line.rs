@@ -22,7 +22,7 @@ impl JsonLine {
     /// JSON that is written already.
     pub fn from_json(json: impl Into<String>) -> Self {
         let json = json.into();
-        Self(if json.contains(is_line_break) { compact(&json) } else { json })
+        Self(if json.contains(is_line_break) { compact_json(&json) } else { json })
     }
 
     /// The text, without a line break at its end.
@@ -71,7 +71,7 @@ const fn is_line_break(c: char) -> bool {
 
 /// JSON without the whitespace between its tokens. Texts stay as they are: a line break inside one is written as an escape
 /// in every valid JSON, and becomes a space in what is not.
-fn compact(json: &str) -> String {
+fn compact_json(json: &str) -> String {
     let mut line = String::with_capacity(json.len());
     let (mut in_text, mut escaped) = (false, false);
     for c in json.chars() {

@@ -132,17 +132,21 @@ impl ToolName {
     }
 
     /// The tool's part, without the package.
-    pub fn local(&self) -> &str {
+    pub fn local_name(&self) -> &str {
         &self.full[self.package.as_str().len() + 1..]
     }
 
     /// The name under which models and MCP clients see this tool.
-    pub fn alias(&self) -> Alias {
-        Alias(plain_alias(self.package.as_str(), self.local()).unwrap_or_else(|| self.hashed_alias()).into())
+    pub fn alias(&self) -> ToolAlias {
+        ToolAlias(
+            plain_alias(self.package.as_str(), self.local_name())
+                .unwrap_or_else(|| self.hashed_alias())
+                .into(),
+        )
     }
 
     fn hashed_alias(&self) -> String {
-        let (package, tool) = (fold_package(self.package.as_str()), fold(self.local()));
+        let (package, tool) = (fold_package(self.package.as_str()), fold_to_identifier(self.local_name()));
         let tool_room = MIN_TOOL_KEPT.max(HASHED_BUDGET.saturating_sub(package.len()));
         let tool = &tool[..tool.len().min(tool_room)];
         // The front of a package says the least: `com.example.` is everybody's.
@@ -167,16 +171,16 @@ impl FromStr for ToolName {
 
 /// A tool's name as models and MCP clients see it: at most 40 of `[A-Za-z0-9_]`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Alias(Arc<str>);
+pub struct ToolAlias(Arc<str>);
 
-impl Alias {
+impl ToolAlias {
     /// The alias as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// The canonical name, where the alias has the plain form, which can be undone.
-    pub fn undo(&self) -> Option<ToolName> {
+    pub fn canonical_name(&self) -> Option<ToolName> {
         // The tool part has no `__` and starts with a letter, so the last `__` is the separator.
         let (package, tool) = self.0.rsplit_once("__")?;
         let package = package.replace('_', ".");
@@ -185,7 +189,7 @@ impl Alias {
     }
 }
 
-impl FromStr for Alias {
+impl FromStr for ToolAlias {
     type Err = InvalidName;
 
     fn from_str(text: &str) -> Result<Self, InvalidName> {
@@ -202,7 +206,7 @@ pub enum ToolRef {
     /// `package:tool`
     Canonical(ToolName),
     /// `package__tool`
-    Alias(Alias),
+    Alias(ToolAlias),
 }
 
 impl FromStr for ToolRef {
@@ -234,16 +238,16 @@ fn plain_alias(package: &str, tool: &str) -> Option<String> {
     if !package_undoes || !tool_undoes {
         return None;
     }
-    let alias = format!("{}__{tool}", fold(package));
+    let alias = format!("{}__{tool}", fold_to_identifier(package));
     (alias.len() <= MAX_ALIAS_CHARS && !ends_like_name_hash(&alias)).then_some(alias)
 }
 
-fn fold(text: &str) -> String {
+fn fold_to_identifier(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }
 
 fn fold_package(package: &str) -> String {
-    let folded = fold(package);
+    let folded = fold_to_identifier(package);
     if folded.starts_with(|c: char| c.is_ascii_digit()) { format!("p{folded}") } else { folded }
 }
 
@@ -275,7 +279,7 @@ macro_rules! text_type {
     )*};
 }
 pub(crate) use text_type;
-text_type!(PackageName, LocalName, ToolName, Alias);
+text_type!(PackageName, LocalName, ToolName, ToolAlias);
 
 #[cfg(test)]
 mod tests {
@@ -290,7 +294,7 @@ mod tests {
     #[test]
     fn splits_at_the_first_colon() {
         let name: ToolName = "com.example.app:a:b".parse().unwrap();
-        assert_eq!((name.package().as_str(), name.local()), ("com.example.app", "a:b"));
+        assert_eq!((name.package().as_str(), name.local_name()), ("com.example.app", "a:b"));
     }
 
     #[test]
@@ -371,14 +375,14 @@ mod tests {
         #[test]
         fn an_alias_fits_every_client(name in canonical()) {
             let alias = name.alias();
-            prop_assert!(alias.as_str().parse::<Alias>().is_ok(), "{alias}");
+            prop_assert!(alias.as_str().parse::<ToolAlias>().is_ok(), "{alias}");
             prop_assert_eq!(&alias, &name.alias());
         }
 
         #[test]
         fn a_plain_alias_can_be_undone(name in canonical()) {
             let alias = name.alias();
-            match alias.undo() {
+            match alias.canonical_name() {
                 Some(back) => prop_assert_eq!(back, name),
                 None => prop_assert!(ends_like_name_hash(alias.as_str())),
             }
@@ -386,8 +390,8 @@ mod tests {
 
         #[test]
         fn a_hashed_alias_never_looks_plain(name in canonical()) {
-            if plain_alias(name.package().as_str(), name.local()).is_none() {
-                prop_assert_eq!(name.alias().undo(), None);
+            if plain_alias(name.package().as_str(), name.local_name()).is_none() {
+                prop_assert_eq!(name.alias().canonical_name(), None);
             }
         }
     }

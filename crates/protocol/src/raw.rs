@@ -23,7 +23,7 @@ impl RawFields {
     }
 
     /// The member as a type, if it is there and has that shape.
-    pub fn read<'a, T: Deserialize<'a>>(&'a self, name: &str) -> Option<Result<T, serde_json::Error>> {
+    pub fn parse_field<'a, T: Deserialize<'a>>(&'a self, name: &str) -> Option<Result<T, serde_json::Error>> {
         self.get(name).map(|raw| serde_json::from_str(raw.get()))
     }
 
@@ -78,8 +78,8 @@ impl Serialize for RawFields {
 
 impl<'de> Deserialize<'de> for RawFields {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Fields;
-        impl<'de> Visitor<'de> for Fields {
+        struct RawFieldsVisitor;
+        impl<'de> Visitor<'de> for RawFieldsVisitor {
             type Value = RawFields;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -94,7 +94,7 @@ impl<'de> Deserialize<'de> for RawFields {
                 Ok(RawFields(fields))
             }
         }
-        from.deserialize_map(Fields)
+        from.deserialize_map(RawFieldsVisitor)
     }
 }
 

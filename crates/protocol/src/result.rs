@@ -51,7 +51,7 @@ pub struct ResultParts<'a> {
 }
 
 #[derive(Deserialize, Serialize)]
-struct TextBlock<'a> {
+struct TextContentBlock<'a> {
     r#type: &'a str,
     #[serde(borrow)]
     text: std::borrow::Cow<'a, str>,
@@ -59,18 +59,18 @@ struct TextBlock<'a> {
 
 impl McpResult {
     /// A result of one text.
-    pub fn text(text: &str) -> Self {
-        Self::of(Some(to_raw(&[TextBlock { r#type: "text", text: text.into() }])), None)
+    pub fn from_text(text: &str) -> Self {
+        Self::from_parts(Some(to_raw(&[TextContentBlock { r#type: "text", text: text.into() }])), None)
     }
 
     /// A result that is structured and nothing else. Doors that need a text block make one.
-    pub fn structured(value: &RawValue) -> Self {
-        Self::of(None, Some(value.to_owned()))
+    pub fn from_structured(value: &RawValue) -> Self {
+        Self::from_parts(None, Some(value.to_owned()))
     }
 
     /// A result of content blocks as they came, with structured content where there is some.
-    pub fn blocks(content: &RawValue, structured: Option<&RawValue>) -> Self {
-        Self::of(Some(content.to_owned()), structured.map(RawValue::to_owned))
+    pub fn from_blocks(content: &RawValue, structured: Option<&RawValue>) -> Self {
+        Self::from_parts(Some(content.to_owned()), structured.map(RawValue::to_owned))
     }
 
     /// With structured content beside what is there.
@@ -87,7 +87,7 @@ impl McpResult {
 
     /// A result without content.
     pub fn empty() -> Self {
-        Self::of(None, None)
+        Self::from_parts(None, None)
     }
 
     /// A result as somebody else wrote it, if it is one.
@@ -97,13 +97,13 @@ impl McpResult {
     }
 
     /// The words of a failure, as a result that says so.
-    pub fn error(text: &str) -> Self {
-        let mut fields: RawFields = serde_json::from_str(Self::text(text).raw.get()).unwrap_or_default();
+    pub fn from_error_text(text: &str) -> Self {
+        let mut fields: RawFields = serde_json::from_str(Self::from_text(text).raw.get()).unwrap_or_default();
         fields.set("isError", to_raw(&true));
         Self { raw: fields.to_raw(), is_error: true }
     }
 
-    fn of(content: Option<Box<RawValue>>, structured: Option<Box<RawValue>>) -> Self {
+    fn from_parts(content: Option<Box<RawValue>>, structured: Option<Box<RawValue>>) -> Self {
         let mut fields = RawFields::default();
         if let Some(structured) = structured {
             fields.set("structuredContent", structured);
@@ -135,13 +135,13 @@ impl McpResult {
     /// The text blocks joined, as the words of a failure.
     pub fn all_text(&self) -> String {
         let parts = self.parts();
-        let texts = parts.content.iter().filter_map(|block| text_of(block));
+        let texts = parts.content.iter().filter_map(|block| block_text(block));
         texts.map(|text| text.into_owned()).collect::<Vec<_>>().join("\n")
     }
 }
 
-fn text_of(block: &RawValue) -> Option<std::borrow::Cow<'_, str>> {
-    let block: TextBlock<'_> = serde_json::from_str(block.get()).ok()?;
+fn block_text(block: &RawValue) -> Option<std::borrow::Cow<'_, str>> {
+    let block: TextContentBlock<'_> = serde_json::from_str(block.get()).ok()?;
     (block.r#type == "text").then_some(block.text)
 }
 
@@ -156,7 +156,7 @@ pub struct ToolResult {
 
 impl ToolResult {
     /// A result without extensions.
-    pub fn plain(mcp: McpResult) -> Self {
+    pub fn from_mcp(mcp: McpResult) -> Self {
         Self { mcp, extensions: ResultExtensions::default() }
     }
 }
@@ -193,10 +193,10 @@ pub enum RestContent<'a> {
 
 impl<'a> RestResult<'a> {
     /// A result that worked.
-    pub fn done(result: &'a ToolResult) -> Self {
+    pub fn from_result(result: &'a ToolResult) -> Self {
         let parts = result.mcp.parts();
         let content = match (parts.content.as_slice(), parts.structured_content) {
-            ([block], _) if text_of(block).is_some() => text_of(block).map(RestContent::Text),
+            ([block], _) if block_text(block).is_some() => block_text(block).map(RestContent::Text),
             (_, Some(structured)) => Some(RestContent::Structured(structured)),
             ([], None) => None,
             (_, None) => Some(RestContent::Blocks(parts.content)),
@@ -206,7 +206,7 @@ impl<'a> RestResult<'a> {
     }
 
     /// A call that failed.
-    pub fn failed(error: WireError) -> Self {
+    pub fn from_error(error: WireError) -> Self {
         Self { success: false, content: None, error: Some(error), mentra_extensions: None }
     }
 }
@@ -218,18 +218,18 @@ mod tests {
     use super::*;
 
     fn rest(mcp: McpResult) -> String {
-        serde_json::to_string(&RestResult::done(&ToolResult::plain(mcp))).unwrap()
+        serde_json::to_string(&RestResult::from_result(&ToolResult::from_mcp(mcp))).unwrap()
     }
 
     #[test]
     fn the_three_forms_of_content() {
-        assert_eq!(rest(McpResult::text("hi \"you\"")), r#"{"success":true,"content":"hi \"you\""}"#);
+        assert_eq!(rest(McpResult::from_text("hi \"you\"")), r#"{"success":true,"content":"hi \"you\""}"#);
         let object = to_raw(&json!({ "n": 1 }));
-        assert_eq!(rest(McpResult::structured(&object)), r#"{"success":true,"content":{"n":1}}"#);
+        assert_eq!(rest(McpResult::from_structured(&object)), r#"{"success":true,"content":{"n":1}}"#);
         let blocks: Box<RawValue> =
             serde_json::from_str(r#"[{"type":"image","data":"AA==","mimeType":"image/png"}]"#).unwrap();
         assert_eq!(
-            rest(McpResult::blocks(&blocks, None)),
+            rest(McpResult::from_blocks(&blocks, None)),
             r#"{"success":true,"content":[{"type":"image","data":"AA==","mimeType":"image/png"}]}"#
         );
         assert_eq!(rest(McpResult::empty()), r#"{"success":true}"#);
@@ -239,7 +239,10 @@ mod tests {
     fn one_text_beside_structured_content_is_the_text() {
         let (blocks, object) =
             (to_raw(&json!([{ "type": "text", "text": "one" }])), to_raw(&json!({ "n": 1 })));
-        assert_eq!(rest(McpResult::blocks(&blocks, Some(&object))), r#"{"success":true,"content":"one"}"#);
+        assert_eq!(
+            rest(McpResult::from_blocks(&blocks, Some(&object))),
+            r#"{"success":true,"content":"one"}"#
+        );
     }
 
     #[test]
@@ -248,7 +251,7 @@ mod tests {
         let result = McpResult::from_raw(serde_json::from_str(text).unwrap()).unwrap();
         assert_eq!(result.raw().get(), text);
         assert!(result.is_error());
-        assert!(McpResult::error("no").parts().is_error);
+        assert!(McpResult::from_error_text("no").parts().is_error);
         assert!(McpResult::from_raw(serde_json::from_str("[1]").unwrap()).is_none());
         assert!(McpResult::from_raw(serde_json::from_str(r#"{"content":5}"#).unwrap()).is_none());
     }
@@ -258,7 +261,7 @@ mod tests {
         let extensions = ResultExtensions { suppress_voice_response: true, suggested_follow_ups: vec![] };
         let result = ToolResult { mcp: McpResult::empty(), extensions };
         assert_eq!(
-            serde_json::to_string(&RestResult::done(&result)).unwrap(),
+            serde_json::to_string(&RestResult::from_result(&result)).unwrap(),
             r#"{"success":true,"mentraExtensions":{"suppressVoiceResponse":true}}"#
         );
     }

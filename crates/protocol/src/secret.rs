@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 /// A key or a hash that is as good as a key. `Debug` hides it; the wire shows it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Secret(String);
+pub struct SecretText(String);
 
-impl Secret {
+impl SecretText {
     /// Hides a text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
@@ -21,7 +21,7 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for SecretText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(secret)")
     }
@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn debug_hides_it_and_the_wire_does_not() {
-        let secret: Secret = serde_json::from_str("\"the-key\"").unwrap();
+        let secret: SecretText = serde_json::from_str("\"the-key\"").unwrap();
         assert_eq!(format!("{secret:?}"), "(secret)");
         assert_eq!(serde_json::to_string(&secret).unwrap(), "\"the-key\"");
     }

@@ -12,7 +12,7 @@ use crate::{
     name::{LocalName, ToolName},
     problem::Problem,
     raw::{RawFields, to_raw},
-    visible::{VisibleJson, visible_json},
+    visible::{CleanedJson, strip_invisible_json},
 };
 
 /// Most tools in one app.
@@ -84,7 +84,7 @@ pub enum ActivationPhrases {
 
 impl ActivationPhrases {
     /// Every phrase.
-    pub fn all(&self) -> impl Iterator<Item = &str> {
+    pub fn phrases(&self) -> impl Iterator<Item = &str> {
         let (plain, by_language) = match self {
             Self::Plain(list) => (Some(list), None),
             Self::ByLanguage(map) => (None, Some(map)),
@@ -112,7 +112,7 @@ pub struct ToolExtensions {
 /// The hints of a definition that we act on. Untrusted: they only ever make us more careful or allow a retry.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Annotations {
+pub struct ToolAnnotations {
     /// The tool changes nothing.
     pub read_only_hint: bool,
     /// Running it twice is the same as once.
@@ -131,7 +131,7 @@ pub struct ToolDefinition {
     /// Whether it promises a structured result.
     pub has_output_schema: bool,
     /// Hints on side effects.
-    pub annotations: Annotations,
+    pub annotations: ToolAnnotations,
     /// Our extensions.
     pub extensions: ToolExtensions,
     /// How many invisible characters were taken out of its texts.
@@ -141,12 +141,12 @@ pub struct ToolDefinition {
 
 impl ToolDefinition {
     /// Reads one definition and names everything that is wrong with it, each under `path`.
-    pub fn read(raw: &RawValue, path: &str) -> Result<Self, Vec<Problem>> {
+    pub fn parse(raw: &RawValue, path: &str) -> Result<Self, Vec<Problem>> {
         let at = |member: &str| format!("{path}.{member}");
         if raw.get().len() > MAX_DEFINITION_BYTES {
             return Err(vec![Problem::new(path, format!("larger than {MAX_DEFINITION_BYTES} bytes"))]);
         }
-        let VisibleJson { cleaned, removed, bad_name } = visible_json(raw);
+        let CleanedJson { cleaned, removed, bad_name } = strip_invisible_json(raw);
         let raw = cleaned.as_deref().unwrap_or(raw);
         let fields: RawFields = match serde_json::from_str(raw.get()) {
             Ok(fields) => fields,
@@ -168,7 +168,7 @@ impl ToolDefinition {
         let output_schema = read_schema(&fields, "outputSchema", path, &mut problems);
         check_input_root(input_schema.as_ref(), &at("inputSchema"), &mut problems);
         let extensions = read_extensions(&fields, &at("mentraExtensions"), &mut problems);
-        let annotations = fields.read("annotations").and_then(Result::ok).unwrap_or_default();
+        let annotations = fields.parse_field("annotations").and_then(Result::ok).unwrap_or_default();
         match (name, input_schema) {
             (Some(name), Some(_)) if problems.is_empty() => Ok(Self {
                 name,
@@ -185,14 +185,14 @@ impl ToolDefinition {
     }
 
     /// Reads a whole set and names every problem at once, up to a bound.
-    pub fn read_set(tools: &[Box<RawValue>]) -> Result<Vec<Self>, Vec<Problem>> {
+    pub fn parse_set(tools: &[Box<RawValue>]) -> Result<Vec<Self>, Vec<Problem>> {
         if tools.len() > MAX_TOOLS {
             return Err(vec![Problem::new("tools", format!("{} tools; at most {MAX_TOOLS}", tools.len()))]);
         }
         let (mut read, mut problems, mut names) =
             (Vec::with_capacity(tools.len()), Vec::new(), HashSet::new());
         for (index, raw) in tools.iter().enumerate() {
-            match Self::read(raw, &format!("tools[{index}]")) {
+            match Self::parse(raw, &format!("tools[{index}]")) {
                 Ok(tool) if !names.insert(tool.name.clone()) => {
                     let message = format!("`{}` is defined twice", tool.name);
                     problems.push(Problem::new(format!("tools[{index}].name"), message));
@@ -208,12 +208,12 @@ impl ToolDefinition {
     /// JSON Schema of the arguments; its root is `type: object`. Read anew each time: as a value a schema takes many times
     /// the memory of its text.
     pub fn input_schema(&self) -> Value {
-        self.fields.read("inputSchema").and_then(Result::ok).unwrap_or_default()
+        self.fields.parse_field("inputSchema").and_then(Result::ok).unwrap_or_default()
     }
 
     /// JSON Schema of the structured result.
     pub fn output_schema(&self) -> Option<Value> {
-        self.fields.read("outputSchema").and_then(Result::ok).filter(|_| self.has_output_schema)
+        self.fields.parse_field("outputSchema").and_then(Result::ok).filter(|_| self.has_output_schema)
     }
 
     /// The definition as it came.
@@ -233,16 +233,17 @@ impl ToolDefinition {
     pub fn listed_for_mcp(&self, name: &ToolName, map_uri: impl Fn(&str) -> Option<String>) -> Box<RawValue> {
         let mut fields = self.fields.clone();
         fields.set("name", to_raw(&name.alias()));
-        let mut meta: RawFields = fields.read("_meta").and_then(Result::ok).unwrap_or_default();
+        let mut meta: RawFields = fields.parse_field("_meta").and_then(Result::ok).unwrap_or_default();
         for member in UI_URIS {
-            if let Some(uri) = meta.read::<String>(member).and_then(Result::ok).and_then(|uri| map_uri(&uri))
+            if let Some(uri) =
+                meta.parse_field::<String>(member).and_then(Result::ok).and_then(|uri| map_uri(&uri))
             {
                 meta.set(member, to_raw(&uri));
             }
         }
-        if let Some(Ok(mut ui)) = meta.read::<RawFields>("ui")
+        if let Some(Ok(mut ui)) = meta.parse_field::<RawFields>("ui")
             && let Some(uri) =
-                ui.read::<String>("resourceUri").and_then(Result::ok).and_then(|uri| map_uri(&uri))
+                ui.parse_field::<String>("resourceUri").and_then(Result::ok).and_then(|uri| map_uri(&uri))
         {
             ui.set("resourceUri", to_raw(&uri));
             meta.set("ui", ui.to_raw());
@@ -254,7 +255,7 @@ impl ToolDefinition {
 
     /// The same tool under another name.
     #[must_use]
-    pub fn renamed(mut self, name: LocalName) -> Self {
+    pub fn with_name(mut self, name: LocalName) -> Self {
         self.fields.set("name", to_raw(&name));
         self.name = name;
         self
@@ -266,7 +267,7 @@ impl ToolDefinition {
         if self.extensions.category.is_none() {
             self.extensions.category = Some(category);
             let mut extensions: RawFields =
-                self.fields.read("mentraExtensions").and_then(Result::ok).unwrap_or_default();
+                self.fields.parse_field("mentraExtensions").and_then(Result::ok).unwrap_or_default();
             extensions.set("category", to_raw(&category));
             self.fields.set("mentraExtensions", extensions.to_raw());
         }
@@ -291,7 +292,7 @@ pub(crate) fn read_name(
     what: &str,
     problems: &mut Vec<Problem>,
 ) -> Option<LocalName> {
-    let name = match fields.read::<String>("name") {
+    let name = match fields.parse_field::<String>("name") {
         Some(Ok(text)) => text.parse::<LocalName>().map_err(|error| error.to_string()),
         Some(Err(_)) => Err("expected a text".to_owned()),
         None => Err(format!("missing; each {what} needs a name")),
@@ -316,7 +317,7 @@ pub(crate) fn read_text(
     path: &str,
     problems: &mut Vec<Problem>,
 ) -> Option<String> {
-    match fields.read::<Option<String>>(member)? {
+    match fields.parse_field::<Option<String>>(member)? {
         Ok(text) => text,
         Err(_) => {
             problems.push(Problem::new(format!("{path}.{member}"), "expected a text"));
@@ -326,7 +327,7 @@ pub(crate) fn read_text(
 }
 
 fn read_schema(fields: &RawFields, member: &str, path: &str, problems: &mut Vec<Problem>) -> Option<Value> {
-    match fields.read::<Value>(member)? {
+    match fields.parse_field::<Value>(member)? {
         Ok(schema @ Value::Object(_)) => Some(schema),
         Ok(_) | Err(_) => {
             problems.push(Problem::new(format!("{path}.{member}"), "expected a JSON Schema object"));
@@ -349,12 +350,14 @@ fn check_input_root(schema: Option<&Value>, path: &str, problems: &mut Vec<Probl
 }
 
 fn read_extensions(fields: &RawFields, path: &str, problems: &mut Vec<Problem>) -> ToolExtensions {
-    let Some(raw) = fields.read::<RawFields>("mentraExtensions") else { return ToolExtensions::default() };
+    let Some(raw) = fields.parse_field::<RawFields>("mentraExtensions") else {
+        return ToolExtensions::default();
+    };
     let Ok(raw) = raw else {
         problems.push(Problem::new(path, "expected an object"));
         return ToolExtensions::default();
     };
-    let category = match raw.read::<Option<Category>>("category") {
+    let category = match raw.parse_field::<Option<Category>>("category") {
         Some(Ok(category)) => category,
         Some(Err(_)) => {
             let expected = "expected productivity, media, communication, utility or other";
@@ -364,7 +367,7 @@ fn read_extensions(fields: &RawFields, path: &str, problems: &mut Vec<Problem>) 
         None => None,
     };
     let phrases_path = format!("{path}.activationPhrases");
-    let activation_phrases = match raw.read::<Option<ActivationPhrases>>("activationPhrases") {
+    let activation_phrases = match raw.parse_field::<Option<ActivationPhrases>>("activationPhrases") {
         Some(Ok(phrases)) => phrases,
         Some(Err(_)) => {
             problems
@@ -374,9 +377,9 @@ fn read_extensions(fields: &RawFields, path: &str, problems: &mut Vec<Problem>) 
         None => None,
     };
     if let Some(phrases) = &activation_phrases {
-        if phrases.all().count() > MAX_PHRASES {
+        if phrases.phrases().count() > MAX_PHRASES {
             problems.push(Problem::new(&phrases_path, format!("more than {MAX_PHRASES} phrases")));
-        } else if phrases.all().any(|phrase| phrase.len() > MAX_PHRASE_BYTES) {
+        } else if phrases.phrases().any(|phrase| phrase.len() > MAX_PHRASE_BYTES) {
             problems.push(Problem::new(
                 &phrases_path,
                 format!("a phrase is longer than {MAX_PHRASE_BYTES} bytes"),
@@ -393,7 +396,7 @@ mod tests {
     use super::*;
 
     fn read(tool: &Value) -> Result<ToolDefinition, Vec<Problem>> {
-        ToolDefinition::read(&to_raw(tool), "tools[0]")
+        ToolDefinition::parse(&to_raw(tool), "tools[0]")
     }
 
     fn paths(result: Result<ToolDefinition, Vec<Problem>>) -> Vec<String> {
@@ -403,13 +406,13 @@ mod tests {
     #[test]
     fn mcp_clients_see_alias_canonical_name_and_mapped_pages() {
         let text = r#"{"name":"a","inputSchema":{"type":"object"},"execution":{"x" :1},"_meta":{"k":1,"ui":{"resourceUri":"ui://w","v":2},"openai/outputTemplate":"ui://w"}}"#;
-        let tool = ToolDefinition::read(&serde_json::from_str::<Box<RawValue>>(text).unwrap(), "t").unwrap();
+        let tool = ToolDefinition::parse(&serde_json::from_str::<Box<RawValue>>(text).unwrap(), "t").unwrap();
         let listed = tool.listed_for_mcp(&"mcp.x:a".parse().unwrap(), |uri| Some(format!("{uri}!")));
         assert_eq!(
             listed.get(),
             r#"{"name":"mcp_x__a","inputSchema":{"type":"object"},"execution":{"x" :1},"_meta":{"toolyard/name":"mcp.x:a","k":1,"ui":{"resourceUri":"ui://w!","v":2},"openai/outputTemplate":"ui://w!"}}"#
         );
-        let tool = tool.renamed("b".parse().unwrap()).with_category(Category::Media);
+        let tool = tool.with_name("b".parse().unwrap()).with_category(Category::Media);
         assert!(tool.to_raw().get().starts_with(r#"{"mentraExtensions":{"category":"media"},"name":"b""#));
         assert_eq!(tool.with_category(Category::Utility).category(), Category::Media);
     }
@@ -418,7 +421,7 @@ mod tests {
     fn keeps_what_it_does_not_know_as_it_came() {
         let text = r#"{"name":"a","x-new":{"n":1.0},"inputSchema":{"type":"object","$comment":"hm"},"_meta":{"k":[1, 2]}}"#;
         let raw: Box<RawValue> = serde_json::from_str(text).unwrap();
-        let tool = ToolDefinition::read(&raw, "tool").unwrap();
+        let tool = ToolDefinition::parse(&raw, "tool").unwrap();
         assert_eq!(tool.to_raw().get(), text);
         let name = "com.ex:a".parse().unwrap();
         assert_eq!(tool.listed_as(&name).get(), text.replacen(r#""a""#, r#""com.ex:a""#, 1));
@@ -427,7 +430,7 @@ mod tests {
     #[test]
     fn what_nobody_sees_does_not_reach_a_model() {
         let text = r#"{"name":"a","title":"T\u202e","description":"Adds\udb40\udc41 one","inputSchema":{"type":"object","properties":{"k":{"enum":["x\u200b"],"description":"\u2066d"}}}}"#;
-        let tool = ToolDefinition::read(&serde_json::from_str::<Box<RawValue>>(text).unwrap(), "t").unwrap();
+        let tool = ToolDefinition::parse(&serde_json::from_str::<Box<RawValue>>(text).unwrap(), "t").unwrap();
         assert_eq!((tool.invisible_chars, tool.description.as_str()), (4, "Adds one"));
         assert_eq!(
             tool.to_raw().get(),
@@ -471,10 +474,10 @@ mod tests {
     fn phrases_come_plain_or_by_language() {
         let mut tool = json!({ "name": "a", "inputSchema": { "type": "object" },
             "mentraExtensions": { "activationPhrases": ["remind me"] } });
-        assert_eq!(read(&tool).unwrap().extensions.activation_phrases.unwrap().all().count(), 1);
+        assert_eq!(read(&tool).unwrap().extensions.activation_phrases.unwrap().phrases().count(), 1);
         tool["mentraExtensions"]["activationPhrases"] =
             json!({ "en": ["remind me"], "de": ["erinnere mich"] });
-        assert_eq!(read(&tool).unwrap().extensions.activation_phrases.unwrap().all().count(), 2);
+        assert_eq!(read(&tool).unwrap().extensions.activation_phrases.unwrap().phrases().count(), 2);
     }
 
     #[test]
@@ -495,15 +498,15 @@ mod tests {
             with("mentraExtensions", json!({ "activationPhrases": ["x".repeat(MAX_PHRASE_BYTES + 1)] }));
         assert_eq!(paths(read(&wide)), ["tools[0].mentraExtensions.activationPhrases"]);
         let set = vec![to_raw(&base); MAX_TOOLS + 1];
-        assert_eq!(ToolDefinition::read_set(&set).unwrap_err()[0].path, "tools");
+        assert_eq!(ToolDefinition::parse_set(&set).unwrap_err()[0].path, "tools");
         let bad = vec![to_raw(&json!({})); MAX_TOOLS];
-        assert_eq!(ToolDefinition::read_set(&bad).unwrap_err().len(), MAX_PROBLEMS);
+        assert_eq!(ToolDefinition::parse_set(&bad).unwrap_err().len(), MAX_PROBLEMS);
     }
 
     #[test]
     fn a_set_has_each_name_once() {
         let tool = to_raw(&json!({ "name": "a", "inputSchema": { "type": "object" } }));
-        let problems = ToolDefinition::read_set(&[tool.clone(), tool]).unwrap_err();
+        let problems = ToolDefinition::parse_set(&[tool.clone(), tool]).unwrap_err();
         assert_eq!(problems[0].to_string(), "tools[1].name: `a` is defined twice");
     }
 }

@@ -16,21 +16,21 @@ pub struct TraceParent {
 /// The text is no `traceparent`. Callers with a broken one are served as if they had sent none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a traceparent header")]
-pub struct NotATraceParent;
+pub struct InvalidTraceParent;
 
 impl FromStr for TraceParent {
-    type Err = NotATraceParent;
+    type Err = InvalidTraceParent;
 
-    fn from_str(text: &str) -> Result<Self, NotATraceParent> {
+    fn from_str(text: &str) -> Result<Self, InvalidTraceParent> {
         let mut parts = text.trim().split('-');
         let mut hex = |chars: usize| {
             let part = parts.next().filter(|p| p.len() == chars && p.bytes().all(|b| b.is_ascii_hexdigit()));
-            part.and_then(|p| u128::from_str_radix(p, 16).ok()).ok_or(NotATraceParent)
+            part.and_then(|p| u128::from_str_radix(p, 16).ok()).ok_or(InvalidTraceParent)
         };
         let (version, trace_id, span_id, flags) = (hex(2)?, hex(32)?, hex(16)?, hex(2)?);
-        let span_id = u64::try_from(span_id).map_err(|_| NotATraceParent)?;
+        let span_id = u64::try_from(span_id).map_err(|_| InvalidTraceParent)?;
         if version == 0xff || trace_id == 0 || span_id == 0 {
-            return Err(NotATraceParent);
+            return Err(InvalidTraceParent);
         }
         Ok(Self { trace_id, span_id, sampled: flags & 1 == 1 })
     }

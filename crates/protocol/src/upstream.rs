@@ -21,7 +21,7 @@ pub const MAX_LIST: usize = 64;
 pub const MAX_TEXT_BYTES: usize = 4 * 1024;
 
 /// The package of an upstream: `github` is `mcp.github`.
-pub fn package_of(id: &str) -> Result<PackageName, InvalidName> {
+pub fn upstream_package(id: &str) -> Result<PackageName, InvalidName> {
     let fits = !id.is_empty()
         && id.len() <= MAX_ID_CHARS
         && id.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
@@ -31,7 +31,7 @@ pub fn package_of(id: &str) -> Result<PackageName, InvalidName> {
 }
 
 /// The id of an upstream's package.
-pub fn id_of(package: &PackageName) -> &str {
+pub fn upstream_id(package: &PackageName) -> &str {
     package.as_str().strip_prefix(PREFIX).unwrap_or(package.as_str())
 }
 
@@ -118,7 +118,7 @@ pub struct UpstreamDetails {
 
 /// How an upstream is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach<'a> {
+pub enum UpstreamEndpoint<'a> {
     /// Over HTTP.
     Url(&'a str),
     /// As a child process.
@@ -127,10 +127,10 @@ pub enum Reach<'a> {
 
 impl UpstreamDetails {
     /// How it is reached, where exactly one way is named.
-    pub fn reach(&self) -> Option<Reach<'_>> {
+    pub fn endpoint(&self) -> Option<UpstreamEndpoint<'_>> {
         match (&self.url, &self.command) {
-            (Some(url), None) => Some(Reach::Url(url)),
-            (None, Some(command)) => Some(Reach::Command(command)),
+            (Some(url), None) => Some(UpstreamEndpoint::Url(url)),
+            (None, Some(command)) => Some(UpstreamEndpoint::Command(command)),
             _ => None,
         }
     }
@@ -139,13 +139,17 @@ impl UpstreamDetails {
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         let mut problem = |path: &str, message: &str| problems.push(Problem::new(path, message));
-        match self.reach() {
+        match self.endpoint() {
             None => problem("url", "expected either `url` or `command`"),
-            Some(Reach::Url(_)) if !self.args.is_empty() || !self.env.is_empty() || self.cwd.is_some() => {
+            Some(UpstreamEndpoint::Url(_))
+                if !self.args.is_empty() || !self.env.is_empty() || self.cwd.is_some() =>
+            {
                 problem("command", "`args`, `env` and `cwd` belong to a command");
             }
-            Some(Reach::Command("")) => problem("command", "expected a program"),
-            Some(Reach::Command(_)) if !self.headers.is_empty() || self.auth == UpstreamAuth::OAuth => {
+            Some(UpstreamEndpoint::Command("")) => problem("command", "expected a program"),
+            Some(UpstreamEndpoint::Command(_))
+                if !self.headers.is_empty() || self.auth == UpstreamAuth::OAuth =>
+            {
                 problem("headers", "`headers` and `auth` belong to a URL; a command takes `env`");
             }
             Some(_) => {}
@@ -239,15 +243,15 @@ pub struct UpstreamStatus {
     pub templates: usize,
     /// What was set aside, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub set_aside: Vec<SetAside>,
+    pub set_aside: Vec<UpstreamIssue>,
     /// What is used, but not as it came, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<SetAside>,
+    pub warnings: Vec<UpstreamIssue>,
 }
 
 /// Something of an upstream that cannot be used; the rest can.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct SetAside {
+pub struct UpstreamIssue {
     /// Its name, or its place in the list where it has none: `tools[3]`.
     pub name: String,
     /// Why.
@@ -278,11 +282,11 @@ mod tests {
 
     #[test]
     fn ids_become_packages_of_the_platform() {
-        let package = package_of("git-hub").unwrap();
-        assert_eq!((package.as_str(), id_of(&package)), ("mcp.git-hub", "git-hub"));
+        let package = upstream_package("git-hub").unwrap();
+        assert_eq!((package.as_str(), upstream_id(&package)), ("mcp.git-hub", "git-hub"));
         assert!(package.is_reserved());
         for bad in ["", "Git", "a b", "-x", &"a".repeat(MAX_ID_CHARS + 1)] {
-            assert!(package_of(bad).is_err(), "{bad}");
+            assert!(upstream_package(bad).is_err(), "{bad}");
         }
     }
 

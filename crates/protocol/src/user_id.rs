@@ -61,7 +61,7 @@ impl FromStr for UserId {
     type Err = InvalidId;
 
     fn from_str(text: &str) -> Result<Self, InvalidId> {
-        match problem(text) {
+        match invalid_reason(text) {
             Some(what) => Err(InvalidId { text: shown(text), what }),
             None => Ok(Self(text.to_ascii_lowercase().into())),
         }
@@ -69,7 +69,7 @@ impl FromStr for UserId {
 }
 
 /// Why a text is no user id.
-fn problem(text: &str) -> Option<&'static str> {
+fn invalid_reason(text: &str) -> Option<&'static str> {
     if text.is_empty() || text.len() > MAX_USER_BYTES || text.chars().any(char::is_whitespace) {
         return Some(FORM);
     }
@@ -86,7 +86,7 @@ fn problem(text: &str) -> Option<&'static str> {
     (!is_nfkc(text)).then_some(NORMAL_FORM)
 }
 
-fn category(c: char) -> GeneralCategory {
+fn general_category(c: char) -> GeneralCategory {
     CodePointMapData::<GeneralCategory>::new().get(c)
 }
 
@@ -96,7 +96,7 @@ fn is_identifier(c: char) -> bool {
         return c.is_ascii_graphic();
     }
     let is_letter_or_digit = matches!(
-        category(c),
+        general_category(c),
         GeneralCategory::LowercaseLetter
             | GeneralCategory::UppercaseLetter
             | GeneralCategory::TitlecaseLetter
@@ -110,14 +110,14 @@ fn is_identifier(c: char) -> bool {
 }
 
 fn is_mark(c: char) -> bool {
-    matches!(category(c), GeneralCategory::NonspacingMark | GeneralCategory::SpacingMark)
+    matches!(general_category(c), GeneralCategory::NonspacingMark | GeneralCategory::SpacingMark)
 }
 
 /// Whether a character has no shape of its own, or changes how the text around it is shown.
 pub(crate) fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(
-            category(c),
+            general_category(c),
             GeneralCategory::Format
                 | GeneralCategory::LineSeparator
                 | GeneralCategory::ParagraphSeparator

@@ -19,7 +19,7 @@ const FLAGS: [&str; 3] = [
 const BLACK_FLAG: char = '\u{1f3f4}';
 
 /// A text without invisible characters.
-pub fn visible(text: &str) -> Cow<'_, str> {
+pub fn strip_invisible(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| (0x20..0x7f).contains(&byte) || matches!(byte, b'\n' | b'\r' | b'\t')) {
         return Cow::Borrowed(text);
     }
@@ -28,7 +28,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     let mut last = None;
     while let Some(char) = rest.next() {
         let char = if matches!(char, '\u{2028}' | '\u{2029}') { '\n' } else { char };
-        if is_invisible(char) && !belongs(char, last, rest.clone().next()) {
+        if is_invisible(char) && !affects_neighbors(char, last, rest.clone().next()) {
             continue;
         }
         kept.push(char);
@@ -43,9 +43,9 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     if kept.len() == text.len() && kept == text { Cow::Borrowed(text) } else { Cow::Owned(kept) }
 }
 
-/// How many characters [`visible`] takes out or replaces.
-pub fn invisible_chars(text: &str) -> usize {
-    match visible(text) {
+/// How many characters [`strip_invisible`] takes out or replaces.
+pub fn count_invisible(text: &str) -> usize {
+    match strip_invisible(text) {
         Cow::Borrowed(_) => 0,
         Cow::Owned(kept) => (text.chars().count() - kept.chars().count()).max(1),
     }
@@ -53,7 +53,7 @@ pub fn invisible_chars(text: &str) -> usize {
 
 /// What came of cleaning a document.
 #[derive(Debug, Default)]
-pub struct VisibleJson {
+pub struct CleanedJson {
     /// The document without them; none where there were none.
     pub cleaned: Option<Box<RawValue>>,
     /// How many characters are gone.
@@ -63,9 +63,9 @@ pub struct VisibleJson {
 }
 
 /// Takes invisible characters out of every text of a document; all else stays as it came, byte for byte.
-pub fn visible_json(raw: &RawValue) -> VisibleJson {
+pub fn strip_invisible_json(raw: &RawValue) -> CleanedJson {
     let text = raw.get();
-    let mut found = VisibleJson::default();
+    let mut found = CleanedJson::default();
     // Without escapes, all that JSON can hold here is what is written.
     if text.bytes().all(|byte| byte < 0x7f && byte != b'\\') {
         return found;
@@ -77,12 +77,12 @@ pub fn visible_json(raw: &RawValue) -> VisibleJson {
         let end = literal_end(text, start);
         at = end;
         let Ok(value) = serde_json::from_str::<String>(&text[start..end]) else { continue };
-        let Cow::Owned(clean) = visible(&value) else { continue };
+        let Cow::Owned(clean) = strip_invisible(&value) else { continue };
         if text[end..].trim_start().starts_with(':') {
             found.bad_name.get_or_insert(clean);
             continue;
         }
-        found.removed += invisible_chars(&value);
+        found.removed += count_invisible(&value);
         written.push_str(&text[copied..start]);
         written.push_str(&Value::String(clean).to_string());
         copied = end;
@@ -95,15 +95,15 @@ pub fn visible_json(raw: &RawValue) -> VisibleJson {
 }
 
 /// Takes invisible characters out of every text of a value, but not out of the names of its members.
-pub fn make_visible(value: &mut Value) {
+pub fn strip_invisible_value(value: &mut Value) {
     match value {
         Value::String(text) => {
-            if let Cow::Owned(clean) = visible(text) {
+            if let Cow::Owned(clean) = strip_invisible(text) {
                 *text = clean;
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(make_visible),
-        Value::Object(members) => members.values_mut().for_each(make_visible),
+        Value::Array(items) => items.iter_mut().for_each(strip_invisible_value),
+        Value::Object(members) => members.values_mut().for_each(strip_invisible_value),
         _ => {}
     }
 }
@@ -141,7 +141,7 @@ fn is_invisible(char: char) -> bool {
 
 /// Whether an invisible character does something for the visible ones beside it. Never two of them in a row, so that none
 /// carries anything of its own.
-fn belongs(char: char, last: Option<char>, next: Option<char>) -> bool {
+fn affects_neighbors(char: char, last: Option<char>, next: Option<char>) -> bool {
     let Some(last) = last else { return false };
     match char {
         '\u{200d}' => {
@@ -184,22 +184,22 @@ mod tests {
     fn nothing_that_cannot_be_seen_is_left() {
         let hidden: String =
             "obey me".chars().map(|c| char::from_u32(0xe0000 + u32::from(c)).unwrap()).collect();
-        assert_eq!(visible(&format!("Adds{hidden} a todo")), "Adds a todo");
+        assert_eq!(strip_invisible(&format!("Adds{hidden} a todo")), "Adds a todo");
         let all = "\u{0}\u{7}\u{1b}\u{7f}\u{85}\u{ad}\u{34f}\u{61c}\u{115f}\u{180e}\u{200b}\u{200c}\u{200d}\u{200e}\
                    \u{200f}\u{202a}\u{202e}\u{2060}\u{2064}\u{2066}\u{2069}\u{206f}\u{3164}\u{fe00}\u{fe0f}\u{feff}\
                    \u{ffa0}\u{fff9}\u{fffb}\u{fffe}\u{fdd0}\u{1d173}\u{e0001}\u{e0041}\u{e0100}\u{e01ef}\u{10ffff}";
         for char in all.chars() {
-            assert_eq!(visible(&format!("a{char}b")), "ab", "{:x}", u32::from(char));
+            assert_eq!(strip_invisible(&format!("a{char}b")), "ab", "{:x}", u32::from(char));
         }
-        assert_eq!(visible("a\u{2028}b"), "a\nb");
+        assert_eq!(strip_invisible("a\u{2028}b"), "a\nb");
     }
 
     #[test]
     fn bits_cannot_hide_behind_characters_that_may_be_joined() {
         // Selectors and joiners are as good as letters for whoever hides something.
-        assert_eq!(visible("😀\u{fe0f}\u{fe0e}\u{fe0f}\u{e0101}"), "😀\u{fe0f}");
-        assert_eq!(visible("می\u{200c}\u{200d}\u{200c}خواهم"), "می\u{200c}خواهم");
-        assert_eq!(visible("😀\u{200d}\u{200d}\u{200b}x"), "😀x");
+        assert_eq!(strip_invisible("😀\u{fe0f}\u{fe0e}\u{fe0f}\u{e0101}"), "😀\u{fe0f}");
+        assert_eq!(strip_invisible("می\u{200c}\u{200d}\u{200c}خواهم"), "می\u{200c}خواهم");
+        assert_eq!(strip_invisible("😀\u{200d}\u{200d}\u{200b}x"), "😀x");
     }
 
     #[test]
@@ -215,21 +215,25 @@ mod tests {
             "日本語 中文 한국어",
             "Ünïcödé — “quotes” …",
         ] {
-            assert!(matches!(visible(text), Cow::Borrowed(_)), "{text:?} became {:?}", visible(text));
+            assert!(
+                matches!(strip_invisible(text), Cow::Borrowed(_)),
+                "{text:?} became {:?}",
+                strip_invisible(text)
+            );
         }
     }
 
     #[test]
     fn documents_keep_everything_else_as_it_came() {
         let text = r#"{"n" : 1.50, "d":"a\u200bb\"c", "deep":{"enum":["x\u202ey", "ok\n"]}, "big":12345678901234567890123}"#;
-        let found = visible_json(&raw(text));
+        let found = strip_invisible_json(&raw(text));
         let expected =
             r#"{"n" : 1.50, "d":"ab\"c", "deep":{"enum":["xy", "ok\n"]}, "big":12345678901234567890123}"#;
         assert_eq!((found.cleaned.unwrap().get(), found.removed, found.bad_name), (expected, 2, None));
         for same in [r#"{"a":"b"}"#, r#"{"a":"\u00e9 ü \n"}"#] {
-            let found = visible_json(&raw(same));
+            let found = strip_invisible_json(&raw(same));
             assert!(found.cleaned.is_none() && found.removed == 0 && found.bad_name.is_none(), "{same}");
         }
-        assert_eq!(visible_json(&raw(r#"{"pa\u200bth":1}"#)).bad_name.as_deref(), Some("path"));
+        assert_eq!(strip_invisible_json(&raw(r#"{"pa\u200bth":1}"#)).bad_name.as_deref(), Some("path"));
     }
 }

@@ -3,7 +3,7 @@
 
 /// Whether a name fits a pattern. Upper and lower case differ. By hand: two wildcards are not worth a dependency, and going
 /// back to the last star only keeps hostile patterns cheap.
-pub fn fits(pattern: &str, name: &str) -> bool {
+pub fn matches_pattern(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut p, mut n, mut star) = (0, 0, None);
     while n < name.len() {
@@ -43,12 +43,12 @@ mod tests {
             ("*a*b*", "xxbxxaxx", false),
             ("a*", "a", true),
         ] {
-            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+            assert_eq!(matches_pattern(pattern, name), expected, "{pattern} {name}");
         }
     }
 
     #[test]
     fn a_hostile_pattern_ends() {
-        assert!(!fits(&format!("{}b", "*a".repeat(400)), &"a".repeat(1_000)));
+        assert!(!matches_pattern(&format!("{}b", "*a".repeat(400)), &"a".repeat(1_000)));
     }
 }

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 
 /// A place in the author's code; both count from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct SourcePosition {
     pub line: u32,
     pub column: u32,
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for SourcePosition {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "line {}, column {}", self.line, self.column)
     }
@@ -21,11 +21,11 @@ impl std::fmt::Display for Place {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum SandboxError {
     /// The code is not a function body. Nothing of it ran.
-    #[error("the code cannot be read: {text}{}", at(.place))]
-    Syntax { text: String, place: Option<Place> },
+    #[error("the code cannot be read: {text}{}", position_suffix(.place))]
+    Syntax { text: String, place: Option<SourcePosition> },
     /// The code threw an error and nobody caught it.
-    #[error("{text}{}", at(.place))]
-    Thrown { text: String, place: Option<Place> },
+    #[error("{text}{}", position_suffix(.place))]
+    Thrown { text: String, place: Option<SourcePosition> },
     /// The wall time is over.
     #[error("the code did not finish within {limit:?}")]
     TimedOut {
@@ -41,8 +41,8 @@ pub enum SandboxError {
     #[error("the code needs more than {limit} bytes of memory")]
     OutOfMemory { limit: usize },
     /// Functions call each other too deep.
-    #[error("the code calls itself too deep{}", at(.place))]
-    StackOverflow { place: Option<Place> },
+    #[error("the code calls itself too deep{}", position_suffix(.place))]
+    StackOverflow { place: Option<SourcePosition> },
     /// It waits for something that nobody will do: no timer is set and no call is under way.
     #[error("the code waits for a promise that nothing can settle any more")]
     NeverSettled,
@@ -76,7 +76,7 @@ pub enum SandboxError {
     Broken { text: String },
 }
 
-fn at(place: &Option<Place>) -> String {
+fn position_suffix(place: &Option<SourcePosition>) -> String {
     place.map_or_else(String::new, |place| format!(" ({place})"))
 }
 
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn the_place_is_told_where_it_is_known() {
-        let place = Some(Place { line: 3, column: 7 });
+        let place = Some(SourcePosition { line: 3, column: 7 });
         let thrown = SandboxError::Thrown { text: "TypeError: x".into(), place };
         assert_eq!(thrown.to_string(), "TypeError: x (line 3, column 7)");
         let syntax = SandboxError::Syntax { text: "unexpected token".into(), place: None };

@@ -13,20 +13,20 @@ use url::{Host, Url};
 /// `api.example.com`, `*.example.com` (its subdomains, not itself), `api.example.com:8443`; https only.
 /// `http://localhost:3000` is for development: plain http is for this machine only, and the guard must allow it too.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HostPattern {
-    scheme: Scheme,
-    name: Name,
+pub struct UrlHostPattern {
+    scheme: PatternScheme,
+    name: HostMatch,
     port: u16,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Scheme {
+enum PatternScheme {
     Https,
     Http,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Name {
+enum HostMatch {
     Exact(Host<String>),
     /// Anything below this domain.
     Below(String),
@@ -34,7 +34,7 @@ enum Name {
 
 /// Why a text names no hosts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum HostPatternError {
+pub enum UrlHostPatternError {
     #[error("`{0}` is not a host; write it like api.example.com or *.example.com, without a path")]
     Malformed(String),
     #[error("`{0}` allows too much; name at least two parts after `*.`, as in *.example.com")]
@@ -46,43 +46,45 @@ pub enum HostPatternError {
 /// The longest pattern, in bytes: a domain has at most 253.
 const MAX_PATTERN: usize = 300;
 
-impl FromStr for HostPattern {
-    type Err = HostPatternError;
+impl FromStr for UrlHostPattern {
+    type Err = UrlHostPatternError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let malformed = || HostPatternError::Malformed(text.chars().take(60).collect());
+        let malformed = || UrlHostPatternError::Malformed(text.chars().take(60).collect());
         if text.len() > MAX_PATTERN {
             return Err(malformed());
         }
         let (scheme, rest) = match text.split_once("://") {
-            Some(("https", rest)) => (Scheme::Https, rest),
-            Some(("http", rest)) => (Scheme::Http, rest),
+            Some(("https", rest)) => (PatternScheme::Https, rest),
+            Some(("http", rest)) => (PatternScheme::Http, rest),
             Some(_) => return Err(malformed()),
-            None => (Scheme::Https, text),
+            None => (PatternScheme::Https, text),
         };
         let (below, plain) = rest.strip_prefix("*.").map_or((false, rest), |rest| (true, rest));
         let plain_enough = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '[' | ']');
         if plain.is_empty() || !plain.chars().all(plain_enough) {
             return Err(malformed());
         }
-        let word = if scheme == Scheme::Https { "https" } else { "http" };
+        let word = if scheme == PatternScheme::Https { "https" } else { "http" };
         let url = Url::parse(&format!("{word}://{plain}/")).map_err(|_| malformed())?;
         let host = url.host().ok_or_else(malformed)?.to_owned();
         let port = url.port_or_known_default().ok_or_else(malformed)?;
         let name = match (below, host) {
-            (false, host) => Name::Exact(host),
-            (true, Host::Domain(domain)) if domain.trim_matches('.').contains('.') => Name::Below(domain),
-            (true, Host::Domain(_)) => return Err(HostPatternError::TooWide(text.to_owned())),
+            (false, host) => HostMatch::Exact(host),
+            (true, Host::Domain(domain)) if domain.trim_matches('.').contains('.') => {
+                HostMatch::Below(domain)
+            }
+            (true, Host::Domain(_)) => return Err(UrlHostPatternError::TooWide(text.to_owned())),
             (true, _) => return Err(malformed()),
         };
-        if scheme == Scheme::Http && !name.is_this_machine() {
-            return Err(HostPatternError::PlainHttp(text.to_owned()));
+        if scheme == PatternScheme::Http && !name.is_this_machine() {
+            return Err(UrlHostPatternError::PlainHttp(text.to_owned()));
         }
         Ok(Self { scheme, name, port })
     }
 }
 
-impl Name {
+impl HostMatch {
     fn is_this_machine(&self) -> bool {
         match self {
             Self::Exact(Host::Domain(domain)) => domain == "localhost" || domain.ends_with(".localhost"),
@@ -93,19 +95,19 @@ impl Name {
     }
 }
 
-impl HostPattern {
+impl UrlHostPattern {
     /// Whether this URL is one of those meant.
-    pub fn allows(&self, url: &Url) -> bool {
+    pub fn is_match(&self, url: &Url) -> bool {
         let scheme = match self.scheme {
-            Scheme::Https => "https",
-            Scheme::Http => "http",
+            PatternScheme::Https => "https",
+            PatternScheme::Http => "http",
         };
         if url.scheme() != scheme || url.port_or_known_default() != Some(self.port) {
             return false;
         }
         match (&self.name, url.host()) {
-            (Name::Exact(name), Some(host)) => name.to_string() == host.to_string(),
-            (Name::Below(domain), Some(Host::Domain(host))) => {
+            (HostMatch::Exact(name), Some(host)) => name.to_string() == host.to_string(),
+            (HostMatch::Below(domain), Some(Host::Domain(host))) => {
                 host.strip_suffix(domain.as_str()).is_some_and(|sub| sub.len() > 1 && sub.ends_with('.'))
             }
             _ => false,
@@ -113,18 +115,18 @@ impl HostPattern {
     }
 }
 
-impl fmt::Display for HostPattern {
+impl fmt::Display for UrlHostPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let default = match self.scheme {
-            Scheme::Https => 443,
-            Scheme::Http => {
+            PatternScheme::Https => 443,
+            PatternScheme::Http => {
                 f.write_str("http://")?;
                 80
             }
         };
         match &self.name {
-            Name::Exact(host) => write!(f, "{host}")?,
-            Name::Below(domain) => write!(f, "*.{domain}")?,
+            HostMatch::Exact(host) => write!(f, "{host}")?,
+            HostMatch::Below(domain) => write!(f, "*.{domain}")?,
         }
         if self.port == default { Ok(()) } else { write!(f, ":{}", self.port) }
     }
@@ -135,7 +137,7 @@ mod tests {
     use super::*;
 
     fn allows(pattern: &str, url: &str) -> bool {
-        pattern.parse::<HostPattern>().unwrap().allows(&Url::parse(url).unwrap())
+        pattern.parse::<UrlHostPattern>().unwrap().is_match(&Url::parse(url).unwrap())
     }
 
     #[test]
@@ -174,14 +176,18 @@ mod tests {
         assert!(allows("http://[::1]:8080", "http://[::1]:8080/"));
         assert!(!allows("http://localhost:3000", "http://localhost:3001/"));
         assert!(!allows("http://localhost:3000", "https://localhost:3000/"));
-        let refused = "http://example.com".parse::<HostPattern>().unwrap_err();
-        assert_eq!(refused, HostPatternError::PlainHttp("http://example.com".into()));
+        let refused = "http://example.com".parse::<UrlHostPattern>().unwrap_err();
+        assert_eq!(refused, UrlHostPatternError::PlainHttp("http://example.com".into()));
     }
 
     #[test]
     fn what_is_too_wide_or_no_host_is_refused() {
         for text in ["*.com", "*.localhost"] {
-            assert_eq!(text.parse::<HostPattern>(), Err(HostPatternError::TooWide(text.into())), "{text}");
+            assert_eq!(
+                text.parse::<UrlHostPattern>(),
+                Err(UrlHostPatternError::TooWide(text.into())),
+                "{text}"
+            );
         }
         let long = format!("{}.com", "a".repeat(MAX_PATTERN));
         for text in [
@@ -201,7 +207,10 @@ mod tests {
             "a.com:99999",
             &long,
         ] {
-            assert!(matches!(text.parse::<HostPattern>(), Err(HostPatternError::Malformed(_))), "{text}");
+            assert!(
+                matches!(text.parse::<UrlHostPattern>(), Err(UrlHostPatternError::Malformed(_))),
+                "{text}"
+            );
         }
     }
 
@@ -210,7 +219,7 @@ mod tests {
         for text in
             ["api.example.com", "*.example.com", "example.com:8443", "http://localhost:3000", "http://[::1]"]
         {
-            assert_eq!(text.parse::<HostPattern>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<UrlHostPattern>().unwrap().to_string(), text);
         }
     }
 }

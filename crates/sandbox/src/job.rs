@@ -7,34 +7,34 @@ use serde_json::value::RawValue;
 use toolyard_net::{Guard, HttpClient};
 
 use crate::error::SandboxError;
-use crate::hosts::HostPattern;
-use crate::limits::Limits;
-use crate::storage::Storage;
+use crate::hosts::UrlHostPattern;
+use crate::limits::SandboxLimits;
+use crate::storage::PluginStorage;
 
 /// One run of a piece of code.
 #[derive(Debug, Clone)]
-pub struct Job {
+pub struct SandboxJob {
     /// The body of an async function over `args`.
     pub source: Arc<str>,
     /// What the code is called in stacks that it can see.
     pub name: String,
     /// The arguments.
     pub args: Box<RawValue>,
-    pub permissions: Permissions,
+    pub permissions: RunPermissions,
 }
 
 /// What a run may do besides computing. By default nothing.
 #[derive(Clone, Default)]
-pub struct Permissions {
+pub struct RunPermissions {
     /// Hosts that `fetch` may call, redirects included.
-    pub hosts: Vec<HostPattern>,
+    pub hosts: Vec<UrlHostPattern>,
     /// What `storage` reads and writes.
-    pub storage: Option<Arc<dyn Storage>>,
+    pub storage: Option<Arc<dyn PluginStorage>>,
     /// Whether the code may know what time it is.
     pub clock: bool,
 }
 
-impl fmt::Debug for Permissions {
+impl fmt::Debug for RunPermissions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Permissions")
             .field("hosts", &self.hosts)
@@ -51,7 +51,7 @@ pub type RandomFn = dyn Fn(&mut [u8]) + Send + Sync;
 
 /// The outside world, passed in.
 #[derive(Clone)]
-pub struct Host {
+pub struct SandboxHost {
     /// Sends what `fetch` asks for.
     pub client: HttpClient,
     /// Judges each URL, besides the hosts of the job.
@@ -62,14 +62,14 @@ pub struct Host {
     pub random: Arc<RandomFn>,
 }
 
-impl fmt::Debug for Host {
+impl fmt::Debug for SandboxHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Host").finish_non_exhaustive()
     }
 }
 
-impl Job {
-    pub(crate) fn check(&self, limits: &Limits) -> Result<(), SandboxError> {
+impl SandboxJob {
+    pub(crate) fn check_sizes(&self, limits: &SandboxLimits) -> Result<(), SandboxError> {
         if self.source.len() > limits.source_bytes {
             return Err(SandboxError::SourceTooLarge { limit: limits.source_bytes });
         }

@@ -89,10 +89,10 @@ mod sandbox;
 mod seats;
 mod storage;
 
-pub use error::{Place, SandboxError};
-pub use hosts::{HostPattern, HostPatternError};
-pub use job::{ClockFn, Host, Job, Permissions, RandomFn};
-pub use limits::Limits;
-pub use outcome::{LogLevel, LogLine, Outcome, Used};
+pub use error::{SandboxError, SourcePosition};
+pub use hosts::{UrlHostPattern, UrlHostPatternError};
+pub use job::{ClockFn, RandomFn, RunPermissions, SandboxHost, SandboxJob};
+pub use limits::SandboxLimits;
+pub use outcome::{LogLevel, LogLine, RunOutcome, RunUsage};
 pub use sandbox::Sandbox;
-pub use storage::{MemoryStorage, Quota, Storage, StorageError};
+pub use storage::{MemoryStorage, PluginStorage, StorageError, StorageQuota};

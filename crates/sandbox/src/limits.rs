@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What one run may use, and how many runs there may be. Nothing here can be left out: a sandbox without a bound is none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct SandboxLimits {
     /// Wall time of a run, the wait for a free thread included.
     pub time: Duration,
     /// Time on a processor; waiting does not count.
@@ -70,7 +70,7 @@ const MAX_COUNT: usize = 10_000;
 /// No run takes longer.
 const MAX_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
-impl Default for Limits {
+impl Default for SandboxLimits {
     fn default() -> Self {
         Self {
             time: Duration::from_secs(30),
@@ -102,9 +102,9 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl SandboxLimits {
     /// Without settings that would switch a bound off, or that no machine can hold.
-    pub(crate) fn within_reason(mut self) -> Self {
+    pub(crate) fn clamped(mut self) -> Self {
         // To the engine, a limit of zero is none.
         self.memory = self.memory.max(MIN_MEMORY);
         self.stack = self.stack.clamp(MIN_STACK, MAX_STACK);
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn no_setting_switches_a_bound_off() {
         for number in [0, usize::MAX] {
-            let limits = Limits {
+            let limits = SandboxLimits {
                 memory: number,
                 stack: number,
                 runs: number,
@@ -144,9 +144,9 @@ mod tests {
                 abandoned: number,
                 time: Duration::MAX,
                 grace: Duration::MAX,
-                ..Limits::default()
+                ..SandboxLimits::default()
             }
-            .within_reason();
+            .clamped();
             assert!(limits.memory >= MIN_MEMORY);
             assert!((MIN_STACK..=MAX_STACK).contains(&limits.stack));
             assert!((1..=MAX_COUNT).contains(&limits.runs));
@@ -155,6 +155,6 @@ mod tests {
             assert!(limits.waiting.max(limits.abandoned) <= MAX_COUNT);
             assert!(limits.time.max(limits.grace) <= MAX_TIME);
         }
-        assert_eq!(Limits::default().within_reason(), Limits::default());
+        assert_eq!(SandboxLimits::default().clamped(), SandboxLimits::default());
     }
 }

@@ -6,20 +6,20 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use toolyard_net::MAX_URL_LENGTH;
 
-use crate::limits::Limits;
+use crate::limits::SandboxLimits;
 use crate::outcome::LogLine;
 
 /// From the run.
 #[derive(Debug)]
 pub(crate) enum ToHost {
     Log(LogLine),
-    Ask { id: u32, ask: Ask },
+    Ask { id: u32, ask: HostCall },
 }
 
 /// A call of the host.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Ask {
-    Fetch(Request),
+pub(crate) enum HostCall {
+    Fetch(FetchRequest),
     Get { key: String },
     Set { key: String, value: String },
     Delete { key: String },
@@ -28,7 +28,7 @@ pub(crate) enum Ask {
 
 /// What `fetch` was asked for, within the limits of sizes but not judged otherwise.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Request {
+pub(crate) struct FetchRequest {
     pub(crate) url: String,
     pub(crate) method: String,
     pub(crate) headers: BTreeMap<String, String>,
@@ -37,52 +37,52 @@ pub(crate) struct Request {
 
 /// To the run.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Answer {
+pub(crate) struct HostCallReply {
     pub(crate) id: u32,
-    pub(crate) outcome: Result<Settled, String>,
+    pub(crate) outcome: Result<SettledValue, String>,
 }
 
 /// What a promise is settled with, as JSON.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Settled {
+pub(crate) enum SettledValue {
     Value(String),
     Response(String),
 }
 
-impl Ask {
+impl HostCall {
     /// Checks sizes. The script inside the engine has checked them before it made copies, but what arrives here may come
     /// from a process that foreign code has taken over.
-    pub(crate) fn check(&self, limits: &Limits) -> Result<(), String> {
+    pub(crate) fn check_sizes(&self, limits: &SandboxLimits) -> Result<(), String> {
         match self {
-            Self::Fetch(request) => request.check(limits),
+            Self::Fetch(request) => request.check_sizes(limits),
             Self::Get { key } | Self::Delete { key } => check_key(key, limits),
             Self::Set { key, value } => {
                 check_key(key, limits)?;
-                within(value.len(), limits.value_bytes, "the value", "bytes")
+                check_size(value.len(), limits.value_bytes, "the value", "bytes")
             }
             Self::Keys => Ok(()),
         }
     }
 }
 
-impl Request {
-    fn check(&self, limits: &Limits) -> Result<(), String> {
-        within(self.body.as_ref().map_or(0, String::len), limits.request_bytes, "the body", "bytes")?;
-        within(self.url.encode_utf16().count(), MAX_URL_LENGTH, "the URL", "characters")?;
+impl FetchRequest {
+    fn check_sizes(&self, limits: &SandboxLimits) -> Result<(), String> {
+        check_size(self.body.as_ref().map_or(0, String::len), limits.request_bytes, "the body", "bytes")?;
+        check_size(self.url.encode_utf16().count(), MAX_URL_LENGTH, "the URL", "characters")?;
         if self.headers.len() > limits.request_headers {
             return Err(format!("fetch takes at most {} headers", limits.request_headers));
         }
         for value in self.headers.values() {
-            within(value.encode_utf16().count(), limits.header_length, "a header", "characters")?;
+            check_size(value.encode_utf16().count(), limits.header_length, "a header", "characters")?;
         }
         Ok(())
     }
 }
 
-fn check_key(key: &str, limits: &Limits) -> Result<(), String> {
-    within(key.encode_utf16().count(), limits.key_length, "the key", "characters")
+fn check_key(key: &str, limits: &SandboxLimits) -> Result<(), String> {
+    check_size(key.encode_utf16().count(), limits.key_length, "the key", "characters")
 }
 
-fn within(size: usize, limit: usize, what: &str, unit: &str) -> Result<(), String> {
+fn check_size(size: usize, limit: usize, what: &str, unit: &str) -> Result<(), String> {
     if size > limit { Err(format!("{what} is larger than {limit} {unit}")) } else { Ok(()) }
 }

@@ -7,12 +7,12 @@ use serde_json::value::RawValue;
 
 /// A run that returned.
 #[derive(Debug, Clone)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// What the code returned, `null` if that was nothing.
     pub json: Box<RawValue>,
     /// What it wrote to `console`, in order. If lines were dropped, the last one says how many.
     pub logs: Vec<LogLine>,
-    pub used: Used,
+    pub used: RunUsage,
 }
 
 /// One line of `console`.
@@ -43,7 +43,7 @@ impl LogLevel {
 
 /// What a run used of its limits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Used {
+pub struct RunUsage {
     /// From the call of `run` on.
     pub time: Duration,
     /// On a processor.

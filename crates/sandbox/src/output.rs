@@ -3,22 +3,22 @@
 use serde_json::value::RawValue;
 
 use crate::error::SandboxError;
-use crate::limits::Limits;
+use crate::limits::SandboxLimits;
 
 /// The result, within its bounds.
-pub(crate) fn check(text: String, limits: &Limits) -> Result<Box<RawValue>, SandboxError> {
+pub(crate) fn check_output(text: String, limits: &SandboxLimits) -> Result<Box<RawValue>, SandboxError> {
     if text.len() > limits.output_bytes {
         return Err(SandboxError::OutputTooLarge { limit: limits.output_bytes });
     }
-    if depth(&text) > limits.output_depth {
+    if nesting_depth(&text) > limits.output_depth {
         return Err(SandboxError::OutputTooDeep { limit: limits.output_depth });
     }
-    let text = without_halves(text);
+    let text = replace_lone_surrogates(text);
     RawValue::from_string(text).map_err(|error| SandboxError::NotJson { text: error.to_string() })
 }
 
 /// How deep arrays and objects are nested.
-fn depth(text: &str) -> usize {
+fn nesting_depth(text: &str) -> usize {
     let (mut now, mut most) = (0_usize, 0);
     let (mut in_text, mut escaped) = (false, false);
     for byte in text.bytes() {
@@ -42,7 +42,7 @@ fn depth(text: &str) -> usize {
 
 /// JavaScript's texts may hold half of a surrogate pair, and JSON writes it as `\ud83d`. Most readers refuse such a text
 /// whole, so the half becomes the replacement character. Whole pairs are never written with an escape.
-fn without_halves(text: String) -> String {
+fn replace_lone_surrogates(text: String) -> String {
     if !text.contains("\\ud") {
         return text;
     }
@@ -73,7 +73,7 @@ mod tests {
         for (text, expected) in
             [("1", 0), ("[]", 1), (r#"{"a":[1,{"b":"[[[["}]}"#, 3), (r#"["\"[[\\",[]]"#, 2), ("[[],[[]]]", 3)]
         {
-            assert_eq!(depth(text), expected, "{text}");
+            assert_eq!(nesting_depth(text), expected, "{text}");
         }
     }
 
@@ -86,19 +86,22 @@ mod tests {
             (r#""\\\ud83d\u0007""#, "\"\\\\\u{fffd}\\u0007\""),
             (r#""\ud7ff""#, r#""\ud7ff""#),
         ] {
-            assert_eq!(without_halves(text.to_owned()), expected, "{text}");
+            assert_eq!(replace_lone_surrogates(text.to_owned()), expected, "{text}");
         }
     }
 
     #[test]
     fn bounds_hold() {
-        let limits = Limits { output_bytes: 10, output_depth: 2, ..Limits::default() };
+        let limits = SandboxLimits { output_bytes: 10, output_depth: 2, ..SandboxLimits::default() };
         assert_eq!(
-            check("[[1234567]]".into(), &limits).unwrap_err(),
+            check_output("[[1234567]]".into(), &limits).unwrap_err(),
             SandboxError::OutputTooLarge { limit: 10 }
         );
-        assert_eq!(check("[[[1]]]".into(), &limits).unwrap_err(), SandboxError::OutputTooDeep { limit: 2 });
-        assert_eq!(check("[[123456]]".into(), &limits).unwrap().get(), "[[123456]]");
-        assert!(matches!(check("nope".into(), &limits), Err(SandboxError::NotJson { .. })));
+        assert_eq!(
+            check_output("[[[1]]]".into(), &limits).unwrap_err(),
+            SandboxError::OutputTooDeep { limit: 2 }
+        );
+        assert_eq!(check_output("[[123456]]".into(), &limits).unwrap().get(), "[[123456]]");
+        assert!(matches!(check_output("nope".into(), &limits), Err(SandboxError::NotJson { .. })));
     }
 }

@@ -9,33 +9,33 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use crate::calls::Calls;
-use crate::engine::{self, Engine, Returned, Run};
+use crate::calls::HostCaller;
+use crate::engine::{self, EngineResult, EngineRun, JsEngine};
 use crate::error::SandboxError;
-use crate::job::{Host, Job};
-use crate::limits::Limits;
-use crate::link::{Answer, ToHost};
-use crate::outcome::{LogLine, Outcome, Used};
-use crate::seats::{Seated, Seats};
+use crate::job::{SandboxHost, SandboxJob};
+use crate::limits::SandboxLimits;
+use crate::link::{HostCallReply, ToHost};
+use crate::outcome::{LogLine, RunOutcome, RunUsage};
+use crate::seats::{OccupiedSeat, ThreadSeats};
 
 /// Runs foreign code. Clones share their limits on runs and threads.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
-    limits: Arc<Limits>,
-    host: Host,
-    seats: Arc<Seats>,
+    limits: Arc<SandboxLimits>,
+    host: SandboxHost,
+    seats: Arc<ThreadSeats>,
 }
 
 impl Sandbox {
     /// Starts no thread yet. Limits that would be none are brought within reason.
-    pub fn new(limits: Limits, host: Host) -> Self {
-        let limits = limits.within_reason();
-        let seats = Arc::new(Seats::new(&limits));
+    pub fn new(limits: SandboxLimits, host: SandboxHost) -> Self {
+        let limits = limits.clamped();
+        let seats = Arc::new(ThreadSeats::new(&limits));
         Self { limits: Arc::new(limits), host, seats }
     }
 
     /// The limits of each run.
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &SandboxLimits {
         &self.limits
     }
 
@@ -43,25 +43,25 @@ impl Sandbox {
     /// Cancelling, or dropping the future, ends the run.
     pub async fn run(
         &self,
-        job: Job,
+        job: SandboxJob,
         cancel: CancellationToken,
         on_log: &mut (dyn FnMut(&LogLine) + Send),
-    ) -> Result<Outcome, SandboxError> {
-        job.check(&self.limits)?;
+    ) -> Result<RunOutcome, SandboxError> {
+        job.check_sizes(&self.limits)?;
         if cancel.is_cancelled() {
             return Err(SandboxError::Cancelled);
         }
         let began = Instant::now();
         let deadline = began + self.limits.time;
-        let (seated, _waiting) = self.seats.take(deadline, &cancel).await?;
+        let (seated, _waiting) = self.seats.take_seat(deadline, &cancel).await?;
 
-        let calls = Calls::new(&self.host, job.permissions.clone(), Arc::clone(&self.limits));
+        let calls = HostCaller::new(&self.host, job.permissions.clone(), Arc::clone(&self.limits));
         let stop = cancel.child_token();
         let _leaving = stop.clone().drop_guard();
         // All that one run can send, and the line about dropped lines.
         let (to_host, mut from_run) = mpsc::channel(self.limits.host_calls + self.limits.log_lines + 1);
         let (answer, answers) = sync_channel(self.limits.host_calls);
-        let run = Run {
+        let run = EngineRun {
             source: job.source,
             name: job.name,
             args: job.args,
@@ -71,7 +71,7 @@ impl Sandbox {
             send: Box::new(move |message| to_host.try_send(message).is_ok()),
             answers,
         };
-        let mut done = self.start(run, seated)?;
+        let mut done = self.start_thread(run, seated)?;
 
         let mut under_way = FuturesUnordered::new();
         let mut logs = Vec::new();
@@ -86,7 +86,7 @@ impl Sandbox {
                     }
                     ToHost::Ask { id, ask } => {
                         let calls = &calls;
-                        under_way.push(async move { Answer { id, outcome: calls.make(ask).await } });
+                        under_way.push(async move { HostCallReply { id, outcome: calls.make_call(ask).await } });
                     }
                 },
                 returned = &mut done => break returned,
@@ -101,24 +101,24 @@ impl Sandbox {
             }
         };
         let gone = |_| SandboxError::Broken { text: "its thread ended without a word".to_owned() };
-        let Returned { json, compute, host_calls, memory } = returned.map_err(gone)??;
-        let used = Used { time: began.elapsed(), compute, host_calls, memory };
-        Ok(Outcome { json, logs, used })
+        let EngineResult { json, compute, host_calls, memory } = returned.map_err(gone)??;
+        let used = RunUsage { time: began.elapsed(), compute, host_calls, memory };
+        Ok(RunOutcome { json, logs, used })
     }
 
     /// Runs on a thread that nobody joins: one that does not end in time cannot be ended from outside, and a pool that
     /// waits for its threads would keep the program from ending.
-    fn start(
+    fn start_thread(
         &self,
-        run: Run,
-        seated: Seated,
-    ) -> Result<oneshot::Receiver<Result<Returned, SandboxError>>, SandboxError> {
+        run: EngineRun,
+        seated: OccupiedSeat,
+    ) -> Result<oneshot::Receiver<Result<EngineResult, SandboxError>>, SandboxError> {
         let (done, returned) = oneshot::channel();
         let (limits, random) = (Arc::clone(&self.limits), Arc::clone(&self.host.random));
         let stack = engine::thread_stack(&limits);
         let thread = std::thread::Builder::new().name("sandbox".to_owned()).stack_size(stack);
         let started = thread.spawn(move || {
-            let outcome = Engine::prepare(limits, random).and_then(|engine| engine.run(run));
+            let outcome = JsEngine::prepare(limits, random).and_then(|engine| engine.run(run));
             // First the seat: whoever hears of the end may start the next run.
             drop(seated);
             let _ = done.send(outcome);

@@ -9,10 +9,10 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::SandboxError;
-use crate::limits::Limits;
+use crate::limits::SandboxLimits;
 
 #[derive(Debug)]
-pub(crate) struct Seats {
+pub(crate) struct ThreadSeats {
     /// First come, first served.
     running: Arc<Semaphore>,
     spare: Arc<Semaphore>,
@@ -20,31 +20,31 @@ pub(crate) struct Seats {
 }
 
 /// The seat of one run, shared by its thread and by the one who waits for it.
-type Seat = Arc<Mutex<Option<OwnedSemaphorePermit>>>;
+type SharedSeat = Arc<Mutex<Option<OwnedSemaphorePermit>>>;
 
 /// The thread's side: gives the seat back.
 #[derive(Debug)]
-pub(crate) struct Seated(Seat);
+pub(crate) struct OccupiedSeat(SharedSeat);
 
 /// The waiting side: once it is dropped nobody waits any more, and a thread that still runs moves.
 #[derive(Debug)]
-pub(crate) struct Waiting {
-    seat: Seat,
+pub(crate) struct SeatWatcher {
+    seat: SharedSeat,
     spare: Arc<Semaphore>,
 }
 
-impl Seats {
-    pub(crate) fn new(limits: &Limits) -> Self {
+impl ThreadSeats {
+    pub(crate) fn new(limits: &SandboxLimits) -> Self {
         let seats = |count| Arc::new(Semaphore::new(count));
         Self { running: seats(limits.runs), spare: seats(limits.abandoned), waiting: seats(limits.waiting) }
     }
 
     /// Waits for a seat, in the order of asking.
-    pub(crate) async fn take(
+    pub(crate) async fn take_seat(
         &self,
         deadline: Instant,
         cancel: &CancellationToken,
-    ) -> Result<(Seated, Waiting), SandboxError> {
+    ) -> Result<(OccupiedSeat, SeatWatcher), SandboxError> {
         let permit = match Arc::clone(&self.running).try_acquire_owned() {
             Ok(permit) => permit,
             Err(_) => {
@@ -59,17 +59,17 @@ impl Seats {
             }
         };
         let seat = Arc::new(Mutex::new(Some(permit)));
-        Ok((Seated(Arc::clone(&seat)), Waiting { seat, spare: Arc::clone(&self.spare) }))
+        Ok((OccupiedSeat(Arc::clone(&seat)), SeatWatcher { seat, spare: Arc::clone(&self.spare) }))
     }
 }
 
-impl Drop for Seated {
+impl Drop for OccupiedSeat {
     fn drop(&mut self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }
 
-impl Drop for Waiting {
+impl Drop for SeatWatcher {
     fn drop(&mut self) {
         let mut seat = self.seat.lock().unwrap_or_else(PoisonError::into_inner);
         if seat.is_some()
@@ -86,12 +86,12 @@ mod tests {
 
     use super::*;
 
-    fn seats(runs: usize, waiting: usize, abandoned: usize) -> Seats {
-        Seats::new(&Limits { runs, waiting, abandoned, ..Limits::default() })
+    fn seats(runs: usize, waiting: usize, abandoned: usize) -> ThreadSeats {
+        ThreadSeats::new(&SandboxLimits { runs, waiting, abandoned, ..SandboxLimits::default() })
     }
 
-    async fn take(seats: &Seats) -> Result<(Seated, Waiting), SandboxError> {
-        seats.take(Instant::now() + Duration::from_millis(5), &CancellationToken::new()).await
+    async fn take(seats: &ThreadSeats) -> Result<(OccupiedSeat, SeatWatcher), SandboxError> {
+        seats.take_seat(Instant::now() + Duration::from_millis(5), &CancellationToken::new()).await
     }
 
     #[tokio::test(start_paused = true)]
@@ -132,7 +132,7 @@ mod tests {
         let cancel = CancellationToken::new();
         cancel.cancel();
         let far = Instant::now() + Duration::from_secs(60);
-        assert_eq!(seats.take(far, &cancel).await.unwrap_err(), SandboxError::Cancelled);
+        assert_eq!(seats.take_seat(far, &cancel).await.unwrap_err(), SandboxError::Cancelled);
         assert_eq!(take(&seats).await.unwrap_err(), SandboxError::Busy);
         assert!(Instant::now() > before);
     }

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 /// What one plugin has stored for one user. The sandbox checks the size of a key and of a value before it calls; how much
 /// there may be in all is up to the storage.
 #[async_trait]
-pub trait Storage: Send + Sync {
+pub trait PluginStorage: Send + Sync {
     /// The value under a key, as JSON.
     async fn get(&self, key: &str) -> Result<Option<String>, StorageError>;
     /// Stores or replaces.
@@ -31,13 +31,13 @@ pub enum StorageError {
 
 /// How much a storage holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Quota {
+pub struct StorageQuota {
     pub keys: usize,
     /// Keys and values together, in bytes.
     pub bytes: usize,
 }
 
-impl Default for Quota {
+impl Default for StorageQuota {
     fn default() -> Self {
         Self { keys: 256, bytes: 1024 * 1024 }
     }
@@ -46,28 +46,28 @@ impl Default for Quota {
 /// Keeps everything in memory.
 #[derive(Debug, Default)]
 pub struct MemoryStorage {
-    quota: Quota,
+    quota: StorageQuota,
     entries: Mutex<BTreeMap<String, String>>,
 }
 
 impl MemoryStorage {
-    pub fn new(quota: Quota) -> Self {
+    pub fn new(quota: StorageQuota) -> Self {
         Self { quota, entries: Mutex::default() }
     }
 
-    fn entries(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, String>> {
+    fn lock_entries(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, String>> {
         self.entries.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
 #[async_trait]
-impl Storage for MemoryStorage {
+impl PluginStorage for MemoryStorage {
     async fn get(&self, key: &str) -> Result<Option<String>, StorageError> {
-        Ok(self.entries().get(key).cloned())
+        Ok(self.lock_entries().get(key).cloned())
     }
 
     async fn set(&self, key: &str, value: &str) -> Result<(), StorageError> {
-        let mut entries = self.entries();
+        let mut entries = self.lock_entries();
         let others = || entries.iter().filter(|(other, _)| *other != key);
         if others().count() >= self.quota.keys {
             return Err(StorageError::Full { limit: format!("{} keys", self.quota.keys) });
@@ -81,11 +81,11 @@ impl Storage for MemoryStorage {
     }
 
     async fn delete(&self, key: &str) -> Result<bool, StorageError> {
-        Ok(self.entries().remove(key).is_some())
+        Ok(self.lock_entries().remove(key).is_some())
     }
 
     async fn keys(&self) -> Result<Vec<String>, StorageError> {
-        Ok(self.entries().keys().cloned().collect())
+        Ok(self.lock_entries().keys().cloned().collect())
     }
 }
 
@@ -95,7 +95,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_quota_holds_and_replacing_counts_once() {
-        let storage = MemoryStorage::new(Quota { keys: 2, bytes: 10 });
+        let storage = MemoryStorage::new(StorageQuota { keys: 2, bytes: 10 });
         storage.set("a", "1234").await.unwrap();
         storage.set("a", "123456789").await.unwrap();
         let full = storage.set("b", "1").await.unwrap_err();

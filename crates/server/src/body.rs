@@ -13,8 +13,8 @@ use tokio::time::{Duration, timeout};
 use toolyard_protocol::api::ApiErrorCode;
 
 use crate::{
-    error::{Failure, status_of},
-    state::AppState,
+    error::{RequestError, api_error_status},
+    state::ServerState,
 };
 
 /// A JSON body as bytes, of at most the configured size.
@@ -35,57 +35,67 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// A JSON body of at most so many bytes.
-pub(crate) async fn read(
+pub(crate) async fn read_json_body(
     headers: &HeaderMap,
     body: Body,
-    state: &AppState,
+    state: &ServerState,
     limit: usize,
-) -> Result<Bytes, Failure> {
+) -> Result<Bytes, RequestError> {
     if !is_json(headers) {
-        return Err(Failure::invalid("the body must be JSON: send `Content-Type: application/json`"));
+        return Err(RequestError::invalid_request(
+            "the body must be JSON: send `Content-Type: application/json`",
+        ));
     }
-    collected(body, state, limit).await
+    collect_body(body, state, limit).await
 }
 
-async fn json(request: Request, state: &AppState, limit: usize) -> Result<Bytes, Failure> {
+async fn read_json_request(
+    request: Request,
+    state: &ServerState,
+    limit: usize,
+) -> Result<Bytes, RequestError> {
     let (parts, body) = request.into_parts();
-    read(&parts.headers, body, state, limit).await
+    read_json_body(&parts.headers, body, state, limit).await
 }
 
-async fn collected(body: Body, state: &AppState, limit: usize) -> Result<Bytes, Failure> {
+async fn collect_body(body: Body, state: &ServerState, limit: usize) -> Result<Bytes, RequestError> {
     let patience = Duration::from_millis(state.config.server.body_timeout_ms);
     let body = timeout(patience, Limited::new(body, limit).collect()).await;
-    let body = body.map_err(|_| Failure::invalid("the body did not arrive in time"))?;
+    let body = body.map_err(|_| RequestError::invalid_request("the body did not arrive in time"))?;
     body.map(|body| body.to_bytes()).map_err(|error| {
         if error.downcast_ref::<LengthLimitError>().is_some() {
-            Failure::new(ApiErrorCode::TooLarge, format!("the body is larger than {limit} bytes"))
+            RequestError::new(ApiErrorCode::TooLarge, format!("the body is larger than {limit} bytes"))
         } else {
-            Failure::invalid("the body did not arrive whole")
+            RequestError::invalid_request("the body did not arrive whole")
         }
     })
 }
 
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
+fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, RequestError> {
     let mut from = serde_json::Deserializer::from_slice(bytes);
     let parsed = serde_path_to_error::deserialize(&mut from).map_err(|error| {
         let (path, why) = (error.path().to_string(), error.into_inner());
         let place = if path == "." { String::new() } else { format!("`{path}`: ") };
-        Failure::invalid(format!("the body cannot be read: {place}{why}"))
+        RequestError::invalid_request(format!("the body cannot be read: {place}{why}"))
     })?;
-    from.end().map_err(|error| Failure::invalid(format!("the body goes on after its JSON: {error}")))?;
+    from.end().map_err(|error| {
+        RequestError::invalid_request(format!("the body goes on after its JSON: {error}"))
+    })?;
     Ok(parsed)
 }
 
 /// A message of MCP, refused with a status and words for its own form of errors.
-pub(crate) async fn mcp(
+pub(crate) async fn read_mcp_body(
     headers: &HeaderMap,
     body: Body,
-    state: &AppState,
+    state: &ServerState,
 ) -> Result<Bytes, (StatusCode, String)> {
-    read(headers, body, state, state.config.server.body_bytes).await.map_err(|failure| match failure {
-        Failure::Api(error) => (status_of(error.code), error.message),
-        Failure::Refused(_) => (StatusCode::BAD_REQUEST, "the body cannot be read".to_owned()),
-    })
+    read_json_body(headers, body, state, state.config.server.body_bytes).await.map_err(
+        |failure| match failure {
+            RequestError::Api(error) => (api_error_status(error.code), error.message),
+            RequestError::Refused(_) => (StatusCode::BAD_REQUEST, "the body cannot be read".to_owned()),
+        },
+    )
 }
 
 /// A form of a page of ours.
@@ -94,38 +104,38 @@ pub(crate) struct FormBytes(pub(crate) Bytes);
 /// Largest form.
 const MAX_FORM_BYTES: usize = 64 * 1024;
 
-impl FromRequest<AppState> for FormBytes {
+impl FromRequest<ServerState> for FormBytes {
     type Rejection = Response;
 
-    async fn from_request(request: Request, state: &AppState) -> Result<Self, Response> {
+    async fn from_request(request: Request, state: &ServerState) -> Result<Self, Response> {
         let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         if !kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded")) {
-            return Err(Failure::invalid("expected the form of the page").into());
+            return Err(RequestError::invalid_request("expected the form of the page").into());
         }
-        Ok(Self(collected(request.into_body(), state, MAX_FORM_BYTES).await?))
+        Ok(Self(collect_body(request.into_body(), state, MAX_FORM_BYTES).await?))
     }
 }
 
-impl FromRequest<AppState> for JsonBytes {
+impl FromRequest<ServerState> for JsonBytes {
     type Rejection = Response;
 
-    async fn from_request(request: Request, state: &AppState) -> Result<Self, Response> {
-        Ok(Self(json(request, state, state.config.server.body_bytes).await?))
+    async fn from_request(request: Request, state: &ServerState) -> Result<Self, Response> {
+        Ok(Self(read_json_request(request, state, state.config.server.body_bytes).await?))
     }
 }
 
-impl<T: DeserializeOwned> FromRequest<AppState> for JsonBody<T> {
+impl<T: DeserializeOwned> FromRequest<ServerState> for JsonBody<T> {
     type Rejection = Response;
 
-    async fn from_request(request: Request, state: &AppState) -> Result<Self, Response> {
-        Ok(Self(parse(&json(request, state, state.config.server.body_bytes).await?)?))
+    async fn from_request(request: Request, state: &ServerState) -> Result<Self, Response> {
+        Ok(Self(parse_json(&read_json_request(request, state, state.config.server.body_bytes).await?)?))
     }
 }
 
-impl<T: DeserializeOwned> FromRequest<AppState> for LargeJsonBody<T> {
+impl<T: DeserializeOwned> FromRequest<ServerState> for LargeJsonBody<T> {
     type Rejection = Response;
 
-    async fn from_request(request: Request, state: &AppState) -> Result<Self, Response> {
-        Ok(Self(parse(&json(request, state, state.config.server.tool_set_bytes).await?)?))
+    async fn from_request(request: Request, state: &ServerState) -> Result<Self, Response> {
+        Ok(Self(parse_json(&read_json_request(request, state, state.config.server.tool_set_bytes).await?)?))
     }
 }

@@ -7,24 +7,24 @@ use tokio_util::task::TaskTracker;
 use toolyard_agent::shortlist::vectors::WordVectors;
 use toolyard_core::{
     CatalogView, Tool,
-    kept::KeptResults,
+    long_results::LongResults,
     ports::{Clock, ToolSearch},
 };
 use toolyard_net::{Guard, HttpClient};
 use toolyard_sources::{
-    builtin::{Builtin, BuiltinParts, CalculatorSetup},
+    builtin::{BuiltinParts, BuiltinTool, CalculatorSetup},
     worker::WorkerCommand,
 };
 use toolyard_toolbox::{
-    files::{Access, RootPolicy, RootSettings, Roots, WriteQuota},
-    web_search::{SearchSettings, Secret},
+    files::{FileRoots, RootAccess, RootPolicy, RootSettings, WriteQuota},
+    web_search::{SearchKey, SearchSettings},
 };
 
 use crate::{
     config::{BuiltinConfig, SearchConfig, SearchProvider},
     doors::chat::ViewTools,
     parts::WebAccess,
-    serve::StartError,
+    serve::ServerStartError,
 };
 
 /// Finds tools by what they do.
@@ -33,40 +33,44 @@ pub(crate) const SEARCH_TOOLS: &str = "toolyard:search_tools";
 pub(crate) const READ_RESULT: &str = "toolyard:read_result";
 
 /// What the tools share with the rest of the server.
-pub(crate) struct Around {
+pub(crate) struct BuiltinDependencies {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) web: WebAccess,
     /// For addresses that the operator chose.
     pub(crate) http: HttpClient,
     pub(crate) guard: Guard,
-    pub(crate) kept: Arc<KeptResults>,
+    pub(crate) long_results: Arc<LongResults>,
     pub(crate) vectors: Option<Arc<WordVectors>>,
-    pub(crate) environment: toolyard_sources::upstream::Environment,
+    pub(crate) environment: toolyard_sources::upstream::UpstreamEnvironment,
     pub(crate) worker: Option<WorkerCommand>,
     pub(crate) tasks: TaskTracker,
 }
 
 /// The parts of the built-in source. None where it is switched off.
-pub(crate) fn parts(config: &BuiltinConfig, around: Around) -> Result<Option<BuiltinParts>, StartError> {
+pub(crate) fn build_builtin_parts(
+    config: &BuiltinConfig,
+    around: BuiltinDependencies,
+) -> Result<Option<BuiltinParts>, ServerStartError> {
     if !config.enabled {
         return Ok(None);
     }
-    let wrong =
-        |place: &str, why: &dyn std::fmt::Display| StartError::Config(format!("builtin.{place}: {why}"));
+    let wrong = |place: &str, why: &dyn std::fmt::Display| {
+        ServerStartError::Config(format!("builtin.{place}: {why}"))
+    };
     let named = |name: &String| {
-        Builtin::named(name).ok_or_else(|| wrong("off", &format!("there is no tool `{name}`")))
+        BuiltinTool::from_name(name).ok_or_else(|| wrong("off", &format!("there is no tool `{name}`")))
     };
     let off = config.off.iter().map(named).collect::<Result<_, _>>()?;
     let quota = WriteQuota { files: config.files_per_user, bytes: config.file_bytes_per_user };
     let roots = config.roots.iter().map(|root| {
-        let access = if root.write { Access::Write } else { Access::Read };
+        let access = if root.write { RootAccess::Write } else { RootAccess::Read };
         let settings = RootSettings { name: root.name.clone(), folder: root.folder.clone(), access };
         let per_user = root.is_per_user();
         (settings, RootPolicy { shows_hidden: root.hidden, per_user, quota: Some(quota) })
     });
     let roots = match config.roots.is_empty() {
         true => None,
-        false => Some(Roots::open_with(roots).map_err(|error| wrong("roots", &error))?),
+        false => Some(FileRoots::open_with(roots).map_err(|error| wrong("roots", &error))?),
     };
     let search = config.search.as_ref().map(|search| search_settings(search, &around)).transpose()?;
     Ok(Some(BuiltinParts {
@@ -77,8 +81,8 @@ pub(crate) fn parts(config: &BuiltinConfig, around: Around) -> Result<Option<Bui
         roots,
         search,
         searches_per_minute: config.searches_per_minute,
-        kept: around.kept,
-        finder: Arc::new(Finder(around.vectors)),
+        kept: around.long_results,
+        finder: Arc::new(ShortlistSearch(around.vectors)),
         calculator: CalculatorSetup {
             worker: around.worker,
             limit: Duration::from_millis(config.calculation_ms),
@@ -88,12 +92,15 @@ pub(crate) fn parts(config: &BuiltinConfig, around: Around) -> Result<Option<Bui
     }))
 }
 
-fn search_settings(config: &SearchConfig, around: &Around) -> Result<SearchSettings, StartError> {
-    let wrong = |why: &dyn std::fmt::Display| StartError::Config(format!("builtin.search: {why}"));
+fn search_settings(
+    config: &SearchConfig,
+    around: &BuiltinDependencies,
+) -> Result<SearchSettings, ServerStartError> {
+    let wrong = |why: &dyn std::fmt::Display| ServerStartError::Config(format!("builtin.search: {why}"));
     let key = || {
         let variable = config.key_env.as_ref().ok_or_else(|| wrong(&"key_env: missing"))?;
         let key = (around.environment)(variable);
-        key.map(Secret::new).ok_or_else(|| wrong(&format!("the variable {variable} is not set")))
+        key.map(SearchKey::new).ok_or_else(|| wrong(&format!("the variable {variable} is not set")))
     };
     let url = config.url.as_deref();
     let settings = match config.provider {
@@ -107,12 +114,15 @@ fn search_settings(config: &SearchConfig, around: &Around) -> Result<SearchSetti
 }
 
 /// Finds tools with the same index by which chats choose theirs.
-struct Finder(Option<Arc<WordVectors>>);
+struct ShortlistSearch(Option<Arc<WordVectors>>);
 
 #[async_trait]
-impl ToolSearch for Finder {
-    async fn search(&self, view: &CatalogView, words: &str, most: usize) -> Vec<Arc<Tool>> {
+impl ToolSearch for ShortlistSearch {
+    async fn search_tools(&self, view: &CatalogView, words: &str, most: usize) -> Vec<Arc<Tool>> {
         // One index for all of them, whichever of them this caller chose.
-        ViewTools::of(&view.before_choice(), self.0.as_ref()).await.search(view, words, most).await
+        ViewTools::for_view(&view.without_restriction(), self.0.as_ref())
+            .await
+            .search_tools(view, words, most)
+            .await
     }
 }

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolyard_core::{
     CallContext, CatalogView, Door, ToolCall, ToolError,
-    executor::{DeliveryMark, Input, Outcome, TraceContext},
+    executor::{CallOutcome, CallerInput, DeliveryMark, TraceContext},
     ports::{CallerAbilities, NoticeSink, StoreError},
 };
 use toolyard_protocol::{
@@ -17,28 +17,28 @@ use toolyard_protocol::{
     trace::TraceParent,
 };
 
-use crate::{auth::ActingFor, state::AppState};
+use crate::{auth::CallerContext, state::ServerState};
 
 /// A call under way. Dropping it tells the executor that the caller left.
-pub(crate) struct Running {
+pub(crate) struct CallHandle {
     pub(crate) id: CallId,
-    task: tokio::task::JoinHandle<Outcome>,
+    task: tokio::task::JoinHandle<CallOutcome>,
     leave: DropGuard,
 }
 
-impl Running {
-    pub(crate) async fn outcome(self) -> Outcome {
+impl CallHandle {
+    pub(crate) async fn outcome(self) -> CallOutcome {
         let outcome = self.task.await;
         self.leave.disarm();
         outcome.unwrap_or_else(|error| {
             Err(ToolError::new(ErrorCode::ExecutionError, "The platform failed while running the tool.")
-                .because(error))
+                .with_cause(error))
         })
     }
 }
 
 /// What a caller says beside what is called.
-pub(crate) struct Asked {
+pub(crate) struct CallRequest {
     pub(crate) door: Door,
     /// Under which key the call is made once.
     pub(crate) key: Option<Arc<str>>,
@@ -50,13 +50,13 @@ pub(crate) struct Asked {
     /// What the caller can do while the call runs.
     pub(crate) abilities: CallerAbilities,
     /// What the caller brings back.
-    pub(crate) input: Option<Input>,
+    pub(crate) input: Option<CallerInput>,
     /// What the caller was shown, where the call has to be one of that.
     pub(crate) view: Option<CatalogView>,
 }
 
-impl Asked {
-    pub(crate) fn through(door: Door) -> Self {
+impl CallRequest {
+    pub(crate) fn new(door: Door) -> Self {
         Self {
             door,
             key: None,
@@ -80,7 +80,7 @@ impl Asked {
         Ok(self)
     }
 
-    pub(crate) fn telling(mut self, notices: NoticeSink) -> Self {
+    pub(crate) fn with_notices(mut self, notices: NoticeSink) -> Self {
         self.notices = notices;
         self
     }
@@ -99,10 +99,10 @@ pub(crate) fn bad_key(place: &str) -> ToolError {
 }
 
 /// What travels with a call of whoever acts, and the handle by which it is cancelled.
-pub(crate) async fn context(
-    state: &AppState,
-    who: ActingFor,
-    asked: Asked,
+pub(crate) async fn build_call_context(
+    state: &ServerState,
+    who: CallerContext,
+    asked: CallRequest,
 ) -> Result<(CallContext, CancellationToken), ToolError> {
     if state.lifecycle.stopping.is_cancelled() {
         return Err(ToolError::new(ErrorCode::Overloaded, "The server is stopping; try again shortly."));
@@ -118,10 +118,10 @@ pub(crate) async fn context(
             view.map_err(|error: StoreError| ToolError::from(error))?
         }
     };
-    let new_trace = || u128::from(state.ids.number()) << 64 | u128::from(state.ids.number());
+    let new_trace = || u128::from(state.ids.random_number()) << 64 | u128::from(state.ids.random_number());
     let cancel = state.lifecycle.cut_off.child_token();
     let cx = CallContext {
-        id: state.ids.call(state.clock.now()),
+        id: state.ids.new_call_id(state.clock.now()),
         user: who.user,
         caller: who.caller,
         door: asked.door,
@@ -130,7 +130,7 @@ pub(crate) async fn context(
         notices: asked.notices,
         abilities: asked.abilities,
         input: asked.input,
-        trace: TraceContext::new(asked.parent, new_trace, state.ids.number()),
+        trace: TraceContext::new(asked.parent, new_trace, state.ids.random_number()),
         baggage: asked.baggage,
         key: asked.key,
         deadline: Instant::now(),
@@ -140,18 +140,18 @@ pub(crate) async fn context(
 }
 
 /// Starts a call for whoever acts.
-pub(crate) async fn start(
-    state: &AppState,
-    who: ActingFor,
+pub(crate) async fn start_call(
+    state: &ServerState,
+    who: CallerContext,
     call: ToolCall,
-    asked: Asked,
-) -> Result<Running, ToolError> {
-    let (cx, cancel) = context(state, who, asked).await?;
+    asked: CallRequest,
+) -> Result<CallHandle, ToolError> {
+    let (cx, cancel) = build_call_context(state, who, asked).await?;
     let (shared, began, id) = (state.clone(), Instant::now(), cx.id.clone());
     let task = state.lifecycle.calls.spawn(async move {
         let outcome = shared.executor.call(cx, call).await;
-        shared.call_metrics.ended(&outcome, began.elapsed().as_secs_f64());
+        shared.call_metrics.record_call(&outcome, began.elapsed().as_secs_f64());
         outcome
     });
-    Ok(Running { id, task, leave: cancel.drop_guard() })
+    Ok(CallHandle { id, task, leave: cancel.drop_guard() })
 }

@@ -36,31 +36,31 @@ impl ChangeFeed {
     }
 
     /// Subscribes a person. None where they have too many streams.
-    pub(crate) fn subscribe(&self, person: &str) -> Option<Subscription> {
+    pub(crate) fn subscribe(&self, person: &str) -> Option<ChangeSubscription> {
         let mut count = self.streams.entry(person.to_owned()).or_default();
         if *count >= MAX_STREAMS_PER_PERSON {
             return None;
         }
         *count += 1;
-        let place = StreamPlace { person: person.to_owned(), streams: self.streams.clone() };
+        let place = ChangeStreamSlot { person: person.to_owned(), streams: self.streams.clone() };
         drop(count);
-        Some(Subscription { changes: self.sender.subscribe(), _place: place })
+        Some(ChangeSubscription { changes: self.sender.subscribe(), _place: place })
     }
 }
 
 /// One stream of changes.
-pub(crate) struct Subscription {
+pub(crate) struct ChangeSubscription {
     pub(crate) changes: broadcast::Receiver<Change>,
-    _place: StreamPlace,
+    _place: ChangeStreamSlot,
 }
 
 /// Gives the place back when the stream ends.
-struct StreamPlace {
+struct ChangeStreamSlot {
     person: String,
     streams: Arc<DashMap<String, usize>>,
 }
 
-impl Drop for StreamPlace {
+impl Drop for ChangeStreamSlot {
     fn drop(&mut self) {
         self.streams.remove_if_mut(&self.person, |_, count| {
             *count = count.saturating_sub(1);

@@ -12,42 +12,46 @@ use tokio::io::{
     BufReader,
 };
 use tokio_util::sync::CancellationToken;
-use toolyard_core::{Caller, catalog::Scope};
+use toolyard_core::{Caller, catalog::ViewScope};
 use toolyard_protocol::{JsonLine, UserId};
 
 use crate::{
     assembly::{assemble, drain},
-    auth::{ActingFor, Lease, USER_HEADER},
+    auth::{CallerContext, CredentialLease, USER_HEADER},
     config::Config,
-    doors::mcp::peer::Peer,
+    doors::mcp::peer::McpPeer,
     routes,
-    serve::{StartError, World},
-    state::{AppState, Exposure},
+    serve::{ServerDependencies, ServerStartError},
+    state::{ServerExposure, ServerState},
 };
 
 /// How long the last messages may take to be written.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// The body of an answer, piece by piece.
-pub type Pieces = BoxStream<'static, io::Result<Bytes>>;
+pub type ResponseBodyStream = BoxStream<'static, io::Result<Bytes>>;
 
 /// A platform that nobody reaches but the program that holds it.
-pub struct Embedded {
+pub struct EmbeddedServer {
     /// Everything in it.
-    pub state: AppState,
+    pub state: ServerState,
     router: Router,
 }
 
-impl Embedded {
+impl EmbeddedServer {
     /// Builds everything; listens nowhere.
-    pub async fn start(config: Config, world: World) -> Result<Self, StartError> {
-        let state = assemble(config, world, Exposure::Embedded).await?;
-        let router = routes::router().with_state(state.clone());
+    pub async fn start(config: Config, world: ServerDependencies) -> Result<Self, ServerStartError> {
+        let state = assemble(config, world, ServerExposure::Embedded).await?;
+        let router = routes::build_router().with_state(state.clone());
         Ok(Self { state, router })
     }
 
     /// Answers a request of this user through the doors of a server. Dropping the body ends what it tells.
-    pub async fn ask(&self, user: &UserId, mut request: Request<Bytes>) -> Response<Pieces> {
+    pub async fn send_request(
+        &self,
+        user: &UserId,
+        mut request: Request<Bytes>,
+    ) -> Response<ResponseBodyStream> {
         request.headers_mut().remove(header::AUTHORIZATION);
         if let Ok(user) = HeaderValue::try_from(user.as_str()) {
             request.headers_mut().insert(USER_HEADER, user);
@@ -64,15 +68,15 @@ impl Embedded {
 
     /// Waits until every upstream has been asked for its lists, so that the first list a client gets is not empty. Upstreams
     /// whose lists are known from before are not waited for.
-    pub async fn first_lists(&self, patience: Duration) {
+    pub async fn wait_for_upstream_lists(&self, patience: Duration) {
         let state = &self.state;
-        let upstreams = match state.stores.upstreams.upstreams().await {
+        let upstreams = match state.stores.upstreams.list_upstreams().await {
             Ok(upstreams) => upstreams,
             Err(error) => return tracing::error!(%error, "the store failed; upstreams come when they come"),
         };
         let asking = upstreams.into_iter().filter(|(_, _, record)| !record.disabled).map(
             async |(package, _, record)| {
-                let known = state.catalog.app(&package).await;
+                let known = state.catalog.find_app(&package).await;
                 if !known.is_ok_and(|known| known.is_some_and(|known| known.listed_at.is_some())) {
                     state.upstreams.refresh(&package, &record).await;
                 }
@@ -84,7 +88,7 @@ impl Embedded {
     }
 
     /// Serves MCP for one user until the input ends or `stop` fires, then drains. One message a line.
-    pub async fn serve(
+    pub async fn serve_mcp(
         self,
         user: UserId,
         input: impl AsyncRead + Unpin + Send,
@@ -93,13 +97,18 @@ impl Embedded {
     ) {
         let state = self.state;
         state.sessions.keep_alive(&user);
-        let who = ActingFor { user, caller: Caller::User, scope: Scope::Everything, lease: Lease::default() };
-        let (peer, messages) = Peer::new(state.clone(), who);
+        let who = CallerContext {
+            user,
+            caller: Caller::User,
+            scope: ViewScope::Everything,
+            lease: CredentialLease::default(),
+        };
+        let (peer, messages) = McpPeer::new(state.clone(), who);
         let limit = state.config.server.body_bytes;
-        let writing = write(messages, output);
+        let writing = write_messages(messages, output);
         tokio::pin!(writing);
         let ended = tokio::select! {
-            () = read(peer, BufReader::new(input), limit, &state) => true,
+            () = read_messages(peer, BufReader::new(input), limit, &state) => true,
             () = &mut writing => false,
             () = stop.cancelled() => true,
         };
@@ -112,7 +121,12 @@ impl Embedded {
 }
 
 /// Reads messages until the input ends. A line that is too long is refused, and the rest of it skipped.
-async fn read(mut peer: Peer, mut input: impl AsyncBufRead + Unpin, limit: usize, state: &AppState) {
+async fn read_messages(
+    mut peer: McpPeer,
+    mut input: impl AsyncBufRead + Unpin,
+    limit: usize,
+    state: &ServerState,
+) {
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -126,12 +140,12 @@ async fn read(mut peer: Peer, mut input: impl AsyncBufRead + Unpin, limit: usize
                 }
             }
             Ok(_) if line.trim_ascii().is_empty() => {}
-            Ok(_) => peer.receive(line.trim_ascii()).await,
+            Ok(_) => peer.receive_message(line.trim_ascii()).await,
         }
     }
     // What was asked for before the end is still answered.
     let patience = Duration::from_millis(state.config.server.drain_ms);
-    let _ = tokio::time::timeout(patience, peer.idle()).await;
+    let _ = tokio::time::timeout(patience, peer.wait_until_idle()).await;
 }
 
 /// The rest of a line. False at the end of the input.
@@ -151,7 +165,10 @@ async fn skip_line(input: &mut (impl AsyncBufRead + Unpin)) -> bool {
     }
 }
 
-async fn write(mut messages: tokio::sync::mpsc::Receiver<JsonLine>, mut output: impl AsyncWrite + Unpin) {
+async fn write_messages(
+    mut messages: tokio::sync::mpsc::Receiver<JsonLine>,
+    mut output: impl AsyncWrite + Unpin,
+) {
     while let Some(message) = messages.recv().await {
         let message = message.into_terminated();
         if output.write_all(message.as_bytes()).await.is_err() || output.flush().await.is_err() {

@@ -11,23 +11,23 @@ use toolyard_protocol::{
     result::RestResult,
 };
 
-use crate::auth::Refusal;
+use crate::auth::AuthRefusal;
 
 /// An error outside of calls.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum RequestError {
     /// Told in the API's form.
     Api(ApiError),
     /// Nobody, or not allowed.
-    Refused(Refusal),
+    Refused(AuthRefusal),
 }
 
-impl Failure {
+impl RequestError {
     pub(crate) fn new(code: ApiErrorCode, message: impl Into<String>) -> Self {
         Self::Api(ApiError { code, message: message.into(), problems: Vec::new() })
     }
 
-    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+    pub(crate) fn invalid_request(message: impl Into<String>) -> Self {
         Self::new(ApiErrorCode::InvalidRequest, message)
     }
 
@@ -40,24 +40,24 @@ impl Failure {
     }
 
     /// A document with everything that is wrong with it.
-    pub(crate) fn problems(message: impl Into<String>, problems: Vec<Problem>) -> Self {
+    pub(crate) fn with_problems(message: impl Into<String>, problems: Vec<Problem>) -> Self {
         Self::Api(ApiError { code: ApiErrorCode::InvalidRequest, message: message.into(), problems })
     }
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
+impl From<AuthRefusal> for RequestError {
+    fn from(refusal: AuthRefusal) -> Self {
         Self::Refused(refusal)
     }
 }
 
-impl From<PlatformError> for Failure {
+impl From<PlatformError> for RequestError {
     fn from(error: PlatformError) -> Self {
         let message = error.to_string();
         let code = match error {
-            PlatformError::Invalid { message, problems } => return Self::problems(message, problems),
-            PlatformError::BadCredential(why) => return Refusal::BadCredential(why).into(),
-            PlatformError::RateLimited(wait) => return Refusal::RateLimited(wait).into(),
+            PlatformError::Invalid { message, problems } => return Self::with_problems(message, problems),
+            PlatformError::BadCredential(why) => return AuthRefusal::BadCredential(why).into(),
+            PlatformError::RateLimited(wait) => return AuthRefusal::RateLimited(wait).into(),
             PlatformError::Store(error) => return error.into(),
             PlatformError::NotFound(_) => ApiErrorCode::NotFound,
             PlatformError::Conflict(_) | PlatformError::NeedsAgreement(_) => ApiErrorCode::Conflict,
@@ -71,7 +71,7 @@ impl From<PlatformError> for Failure {
     }
 }
 
-impl From<StoreError> for Failure {
+impl From<StoreError> for RequestError {
     fn from(error: StoreError) -> Self {
         let error = match error {
             StoreError::Quota(reached) => return Self::new(ApiErrorCode::QuotaReached, reached.to_string()),
@@ -83,7 +83,7 @@ impl From<StoreError> for Failure {
 }
 
 /// The status of each code.
-pub(crate) const fn status_of(code: ApiErrorCode) -> StatusCode {
+pub(crate) const fn api_error_status(code: ApiErrorCode) -> StatusCode {
     match code {
         ApiErrorCode::InvalidRequest => StatusCode::BAD_REQUEST,
         ApiErrorCode::Unauthorized => StatusCode::UNAUTHORIZED,
@@ -100,7 +100,7 @@ pub(crate) const fn status_of(code: ApiErrorCode) -> StatusCode {
 }
 
 /// A JSON answer.
-pub(crate) fn json<T: Serialize + ?Sized>(status: StatusCode, body: &T) -> Response {
+pub(crate) fn json_response<T: Serialize + ?Sized>(status: StatusCode, body: &T) -> Response {
     match serde_json::to_vec(body) {
         Ok(body) => {
             let json = HeaderValue::from_static("application/json");
@@ -115,51 +115,53 @@ pub(crate) fn json<T: Serialize + ?Sized>(status: StatusCode, body: &T) -> Respo
 
 /// The two answers that keep the form of the first design.
 #[derive(Serialize)]
-struct OldError<'a> {
+struct LegacyErrorBody<'a> {
     error: &'a str,
 }
 
-impl IntoResponse for Failure {
+impl IntoResponse for RequestError {
     fn into_response(self) -> Response {
         let refused = |code, message: &str| Self::new(code, message).into_response();
         match self {
-            Self::Api(error) => json(status_of(error.code), &ApiErrorBody { error }),
-            Self::Refused(Refusal::NoUser) => {
-                json(StatusCode::UNAUTHORIZED, &OldError { error: "Missing X-User-Id header" })
-            }
-            Self::Refused(Refusal::NoSession) => {
-                json(StatusCode::UNAUTHORIZED, &OldError { error: "No active session for user" })
-            }
-            Self::Refused(why @ Refusal::RateLimited(wait)) => {
+            Self::Api(error) => json_response(api_error_status(error.code), &ApiErrorBody { error }),
+            Self::Refused(AuthRefusal::NoUser) => json_response(
+                StatusCode::UNAUTHORIZED,
+                &LegacyErrorBody { error: "Missing X-User-Id header" },
+            ),
+            Self::Refused(AuthRefusal::NoSession) => json_response(
+                StatusCode::UNAUTHORIZED,
+                &LegacyErrorBody { error: "No active session for user" },
+            ),
+            Self::Refused(why @ AuthRefusal::RateLimited(wait)) => {
                 let mut response = refused(ApiErrorCode::RateLimited, &why.to_string());
                 response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1));
                 response
             }
-            Self::Refused(Refusal::Forbidden(why)) => refused(ApiErrorCode::Forbidden, why),
-            Self::Refused(why @ (Refusal::NoCredential | Refusal::BadCredential(_))) => {
-                challenge(refused(ApiErrorCode::Unauthorized, &why.to_string()))
+            Self::Refused(AuthRefusal::Forbidden(why)) => refused(ApiErrorCode::Forbidden, why),
+            Self::Refused(why @ (AuthRefusal::NoCredential | AuthRefusal::BadCredential(_))) => {
+                with_auth_challenge(refused(ApiErrorCode::Unauthorized, &why.to_string()))
             }
         }
     }
 }
 
-fn challenge(mut response: Response) -> Response {
+fn with_auth_challenge(mut response: Response) -> Response {
     response
         .headers_mut()
         .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"toolyard\""));
     response
 }
 
-impl From<Failure> for Response {
-    fn from(failure: Failure) -> Self {
+impl From<RequestError> for Response {
+    fn from(failure: RequestError) -> Self {
         failure.into_response()
     }
 }
 
 /// A failed call, in the form of calls.
-pub(crate) fn call_failed(error: &ToolError) -> Response {
+pub(crate) fn call_error_response(error: &ToolError) -> Response {
     let status = StatusCode::from_u16(error.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = json(status, &RestResult::failed(error.to_wire()));
+    let mut response = json_response(status, &RestResult::from_error(error.to_wire()));
     if let Some(wait) = error.retry_after {
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));

@@ -3,30 +3,32 @@
 use axum::{extract::FromRequestParts, http::request::Parts, response::Response};
 use serde::de::DeserializeOwned;
 
-use crate::{error::Failure, state::AppState};
+use crate::{error::RequestError, state::ServerState};
 
 /// What the path names.
-pub(crate) struct Path<T>(pub(crate) T);
+pub(crate) struct PathParams<T>(pub(crate) T);
 
 /// What stands behind the question mark.
-pub(crate) struct Query<T>(pub(crate) T);
+pub(crate) struct QueryParams<T>(pub(crate) T);
 
-impl<T: DeserializeOwned + Send> FromRequestParts<AppState> for Path<T> {
+impl<T: DeserializeOwned + Send> FromRequestParts<ServerState> for PathParams<T> {
     type Rejection = Response;
 
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
+    async fn from_request_parts(parts: &mut Parts, state: &ServerState) -> Result<Self, Response> {
         let read = axum::extract::Path::from_request_parts(parts, state).await;
-        let axum::extract::Path(path) = read.map_err(|error| Failure::invalid(error.body_text()))?;
+        let axum::extract::Path(path) =
+            read.map_err(|error| RequestError::invalid_request(error.body_text()))?;
         Ok(Self(path))
     }
 }
 
-impl<T: DeserializeOwned> FromRequestParts<AppState> for Query<T> {
+impl<T: DeserializeOwned> FromRequestParts<ServerState> for QueryParams<T> {
     type Rejection = Response;
 
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
+    async fn from_request_parts(parts: &mut Parts, state: &ServerState) -> Result<Self, Response> {
         let read = axum::extract::Query::from_request_parts(parts, state).await;
-        let axum::extract::Query(query) = read.map_err(|error| Failure::invalid(error.body_text()))?;
+        let axum::extract::Query(query) =
+            read.map_err(|error| RequestError::invalid_request(error.body_text()))?;
         Ok(Self(query))
     }
 }

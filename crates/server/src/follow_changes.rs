@@ -3,12 +3,12 @@
 use async_trait::async_trait;
 use toolyard_core::ports::{Change, ChangeSubscriber};
 
-use crate::state::Shared;
+use crate::state::SharedState;
 
 #[async_trait]
-impl ChangeSubscriber for Shared {
+impl ChangeSubscriber for SharedState {
     fn invalidate(&self, change: &Change) {
-        self.mcp.changes.hear(change);
+        self.mcp.changes.on_change(change);
         self.change_feed.publish(change);
     }
 }

@@ -19,8 +19,8 @@ use toolyard_protocol::api::ApiErrorCode;
 use crate::{
     config::{AuthMode, ServerConfig},
     console::FRAME_SCRIPT,
-    error::Failure,
-    proxied,
+    error::RequestError,
+    proxy_headers,
 };
 
 /// Who may embed a response.
@@ -37,7 +37,7 @@ const PAGE_HEADERS: &str = "accept, authorization, content-type, idempotency-key
 
 /// Who may be talked to, and from where.
 #[derive(Debug)]
-pub(crate) struct Hosts {
+pub(crate) struct HostRules {
     hosts: HashSet<String>,
     origins: HashSet<String>,
     public_origin: Option<String>,
@@ -47,14 +47,14 @@ pub(crate) struct Hosts {
 
 /// Where a request comes from.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum From {
+pub(crate) enum RequestOrigin {
     /// No web page, or one of this very server.
-    Home,
+    SameOrigin,
     /// A web page of an origin that the operator allows; the browser has to be told.
-    Friend(HeaderValue),
+    CrossOrigin(HeaderValue),
 }
 
-impl Hosts {
+impl HostRules {
     pub(crate) fn new(config: &ServerConfig, mode: AuthMode) -> Self {
         let mut hosts: HashSet<String> = config.hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
         if config.listen.ip().is_loopback() {
@@ -67,22 +67,26 @@ impl Hosts {
         }
         let public = config.public_url.as_deref().and_then(|url| url.parse::<http::Uri>().ok());
         hosts.extend(public.as_ref().and_then(|url| url.host()).map(str::to_ascii_lowercase));
-        let origins = config.origins.iter().map(|origin| tidy(origin)).collect();
+        let origins = config.origins.iter().map(|origin| normalize_origin(origin)).collect();
         let public_origin = public.as_ref().and_then(origin_of);
         Self { hosts, origins, public_origin, refuses_proxied: mode == AuthMode::Dev }
     }
 
     /// Whether the request names one of our hosts, comes from one of our origins, if it names any, and not through a
     /// proxy that dev mode must not trust.
-    pub(crate) fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<From, Cow<'static, str>> {
-        let from = self.check_names(headers, uri)?;
-        match proxied::proxy_header(headers).filter(|_| self.refuses_proxied) {
-            Some(header) => Err(proxied::refusal(header).into()),
+    pub(crate) fn check_request(
+        &self,
+        headers: &HeaderMap,
+        uri: &Uri,
+    ) -> Result<RequestOrigin, Cow<'static, str>> {
+        let from = self.check_host_and_origin(headers, uri)?;
+        match proxy_headers::proxy_header(headers).filter(|_| self.refuses_proxied) {
+            Some(header) => Err(proxy_headers::proxy_refusal_message(header).into()),
             None => Ok(from),
         }
     }
 
-    fn check_names(&self, headers: &HeaderMap, uri: &Uri) -> Result<From, &'static str> {
+    fn check_host_and_origin(&self, headers: &HeaderMap, uri: &Uri) -> Result<RequestOrigin, &'static str> {
         let named = headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let host = match (named, uri.authority()) {
             (Some(host), _) => host.parse::<Authority>().map_err(|_| "the Host header is malformed")?,
@@ -94,19 +98,19 @@ impl Hosts {
                 "this server does not answer under that Host; the operator can add it to server.hosts",
             );
         }
-        let Some(named) = headers.get(header::ORIGIN) else { return Ok(From::Home) };
-        let origin = named.to_str().map(tidy).unwrap_or_default();
+        let Some(named) = headers.get(header::ORIGIN) else { return Ok(RequestOrigin::SameOrigin) };
+        let origin = named.to_str().map(normalize_origin).unwrap_or_default();
         // A page of this very server; which scheme a proxy in front of us uses, only the public URL says.
         let own = origin == format!("http://{}", host.as_str().to_ascii_lowercase());
         if own || self.public_origin.as_ref() == Some(&origin) {
-            return Ok(From::Home);
+            return Ok(RequestOrigin::SameOrigin);
         }
         if self.origins.contains(&origin) {
-            return Ok(From::Friend(named.clone()));
+            return Ok(RequestOrigin::CrossOrigin(named.clone()));
         }
         // The frame of plugins has no origin, and browsers say so when it loads its script, which is the same for everybody.
         if origin == NO_ORIGIN && uri.path() == FRAME_SCRIPT {
-            return Ok(From::Home);
+            return Ok(RequestOrigin::SameOrigin);
         }
         Err("this Origin may not use the server; the operator can add it to server.origins")
     }
@@ -115,54 +119,55 @@ impl Hosts {
 /// `https://tools.example.com`, whatever path follows.
 fn origin_of(url: &Uri) -> Option<String> {
     let (scheme, authority) = (url.scheme_str()?, url.authority()?);
-    Some(tidy(&format!("{scheme}://{authority}")))
+    Some(normalize_origin(&format!("{scheme}://{authority}")))
 }
 
-fn tidy(origin: &str) -> String {
+fn normalize_origin(origin: &str) -> String {
     origin.trim_end_matches('/').to_ascii_lowercase()
 }
 
 /// The router behind the check. A plain service and no layer: it stands before every request, so it costs no box.
 #[derive(Clone)]
-pub(crate) struct Checked {
-    hosts: Arc<Hosts>,
+pub(crate) struct HostCheckedRouter {
+    hosts: Arc<HostRules>,
     router: Router,
 }
 
-impl Checked {
-    pub(crate) fn new(hosts: Hosts, router: Router) -> Self {
+impl HostCheckedRouter {
+    pub(crate) fn new(hosts: HostRules, router: Router) -> Self {
         Self { hosts: Arc::new(hosts), router }
     }
 }
 
-impl hyper::service::Service<Request<Incoming>> for Checked {
+impl hyper::service::Service<Request<Incoming>> for HostCheckedRouter {
     type Response = Response;
     type Error = Infallible;
     type Future = Either<
-        Map<RouteFuture<Infallible>, Finish>,
-        Map<BoxFuture<'static, Result<Response, Infallible>>, Finish>,
+        Map<RouteFuture<Infallible>, ResponseFinisher>,
+        Map<BoxFuture<'static, Result<Response, Infallible>>, ResponseFinisher>,
     >;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
-        match self.hosts.check(request.headers(), request.uri()) {
-            Ok(From::Home) => {
+        match self.hosts.check_request(request.headers(), request.uri()) {
+            Ok(RequestOrigin::SameOrigin) => {
                 let response = tower_service::Service::call(&mut self.router.clone(), request);
-                Either::Left(response.map(with_safe_headers as Finish))
+                Either::Left(response.map(with_safe_headers as ResponseFinisher))
             }
-            Ok(From::Friend(origin)) => {
-                let response = for_page(self.router.clone(), origin, request).boxed();
-                Either::Right(response.map(with_safe_headers as Finish))
+            Ok(RequestOrigin::CrossOrigin(origin)) => {
+                let response = respond_cross_origin(self.router.clone(), origin, request).boxed();
+                Either::Right(response.map(with_safe_headers as ResponseFinisher))
             }
             Err(why) => {
-                let refused = ready(Ok(Failure::new(ApiErrorCode::Forbidden, why).into_response())).boxed();
-                Either::Right(refused.map(with_safe_headers as Finish))
+                let refused =
+                    ready(Ok(RequestError::new(ApiErrorCode::Forbidden, why).into_response())).boxed();
+                Either::Right(refused.map(with_safe_headers as ResponseFinisher))
             }
         }
     }
 }
 
 /// What is done to every response.
-type Finish = fn(Result<Response, Infallible>) -> Result<Response, Infallible>;
+type ResponseFinisher = fn(Result<Response, Infallible>) -> Result<Response, Infallible>;
 
 /// No browser guesses what a response is, and no page of another origin embeds it, unless its handler says otherwise.
 fn with_safe_headers(response: Result<Response, Infallible>) -> Result<Response, Infallible> {
@@ -175,7 +180,7 @@ fn with_safe_headers(response: Result<Response, Infallible>) -> Result<Response,
 }
 
 /// The answer for a web page of another origin: its browser wants to be told that this is meant.
-async fn for_page(
+async fn respond_cross_origin(
     mut router: Router,
     origin: HeaderValue,
     request: Request<Incoming>,
@@ -215,7 +220,9 @@ mod tests {
         if let Some(origin) = origin {
             headers.insert(header::ORIGIN, origin.parse().unwrap());
         }
-        Hosts::new(config, AuthMode::Token).check(&headers, &Uri::from_static("/api/tools")).is_ok()
+        HostRules::new(config, AuthMode::Token)
+            .check_request(&headers, &Uri::from_static("/api/tools"))
+            .is_ok()
     }
 
     #[test]
@@ -226,8 +233,8 @@ mod tests {
             headers.insert(header::ORIGIN, HeaderValue::from_static(origin));
             headers
         };
-        let hosts = Hosts::new(&ServerConfig::default(), AuthMode::Token);
-        let gets = |origin, path| hosts.check(&headers(origin), &Uri::from_static(path)).is_ok();
+        let hosts = HostRules::new(&ServerConfig::default(), AuthMode::Token);
+        let gets = |origin, path| hosts.check_request(&headers(origin), &Uri::from_static(path)).is_ok();
         assert!(gets("null", FRAME_SCRIPT));
         assert!(!gets("https://evil.example", FRAME_SCRIPT) && !gets("null", "/sandbox/frame"));
         assert!(!gets("null", "/api/tools") && !gets("null", "/sandbox/frame.js/../../api/tools"));

@@ -16,7 +16,7 @@ use tokio::{
     time::timeout,
 };
 use toolyard_core::ports::Clock;
-use toolyard_net::{OutsideUrl, Response};
+use toolyard_net::{HttpResponse, OutsideUrl};
 
 use crate::parts::WebAccess;
 
@@ -35,44 +35,44 @@ const AT_ONCE: usize = 8;
 
 /// A picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Icon {
+pub(crate) struct AppIcon {
     pub(crate) media_type: &'static str,
     pub(crate) bytes: Bytes,
 }
 
 /// Fetches pictures, and keeps the last ones.
-pub(crate) struct Icons {
+pub(crate) struct IconCache {
     web: WebAccess,
     clock: Arc<dyn Clock>,
     room: Semaphore,
     /// The newest at the back.
-    kept: Mutex<VecDeque<Kept>>,
+    entries: Mutex<VecDeque<CachedIcon>>,
 }
 
-struct Kept {
+struct CachedIcon {
     url: String,
     until: Timestamp,
-    found: Arc<Found>,
+    found: Arc<IconCell>,
 }
 
 /// Fetched once, however many ask for it: the others wait. None where there is none.
-type Found = OnceCell<Option<Icon>>;
+type IconCell = OnceCell<Option<AppIcon>>;
 
-impl Icons {
+impl IconCache {
     pub(crate) fn new(web: WebAccess, clock: Arc<dyn Clock>) -> Self {
-        Self { web, clock, room: Semaphore::new(AT_ONCE), kept: Mutex::default() }
+        Self { web, clock, room: Semaphore::new(AT_ONCE), entries: Mutex::default() }
     }
 
     /// The picture at an address, if there is one that can be shown and its turn comes in time.
-    pub(crate) async fn get(&self, url: &str) -> Option<Icon> {
-        let found = self.kept(url);
+    pub(crate) async fn get(&self, url: &str) -> Option<AppIcon> {
+        let found = self.cache_entry(url);
         // Where the wait is over, what was not fetched is not kept, and the next one tries.
-        timeout(WAIT, found.get_or_init(|| self.found(url))).await.ok()?.clone()
+        timeout(WAIT, found.get_or_init(|| self.load_icon(url))).await.ok()?.clone()
     }
 
-    fn kept(&self, url: &str) -> Arc<Found> {
+    fn cache_entry(&self, url: &str) -> Arc<IconCell> {
         let now = self.clock.now();
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|one| one.until > now);
         if let Some(known) = kept.iter().find(|one| one.url == url) {
             return known.found.clone();
@@ -81,20 +81,20 @@ impl Icons {
             kept.pop_front();
         }
         let until = now.saturating_add(jiff::SignedDuration::from_secs(GOOD_S)).unwrap_or(Timestamp::MAX);
-        let found = Arc::<Found>::default();
-        kept.push_back(Kept { url: url.to_owned(), until, found: found.clone() });
+        let found = Arc::<IconCell>::default();
+        kept.push_back(CachedIcon { url: url.to_owned(), until, found: found.clone() });
         found
     }
 
-    async fn found(&self, url: &str) -> Option<Icon> {
+    async fn load_icon(&self, url: &str) -> Option<AppIcon> {
         let _room = self.room.acquire().await;
         let late = |_| Err(format!("it did not come within {} s", PATIENCE.as_secs()));
-        let icon = timeout(PATIENCE, self.fetch(url)).await.unwrap_or_else(late);
+        let icon = timeout(PATIENCE, self.fetch_icon(url)).await.unwrap_or_else(late);
         // For the operator: what a host says to this server is not for everybody who may look at an app.
         icon.inspect_err(|why| tracing::debug!(url, why, "no picture of an app")).ok()
     }
 
-    async fn fetch(&self, url: &str) -> Result<Icon, String> {
+    async fn fetch_icon(&self, url: &str) -> Result<AppIcon, String> {
         let url = OutsideUrl::parse(url, &self.web.guard).map_err(|error| error.to_string())?;
         let mut request = Request::new(Full::new(Bytes::new()));
         *request.uri_mut() = url.uri().clone();
@@ -108,11 +108,11 @@ impl Icons {
         let media_type = media_type(&bytes, says_svg)
             .ok_or("what is there is no PNG, JPEG, GIF, WebP, ICO or SVG picture")?;
         // Without the room that the reading left.
-        Ok(Icon { media_type, bytes: Bytes::copy_from_slice(&bytes) })
+        Ok(AppIcon { media_type, bytes: Bytes::copy_from_slice(&bytes) })
     }
 }
 
-fn is_svg(response: &Response) -> bool {
+fn is_svg(response: &HttpResponse) -> bool {
     let declared = response.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     declared.is_some_and(|declared| declared.trim_start().to_ascii_lowercase().starts_with("image/svg+xml"))
 }

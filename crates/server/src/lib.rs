@@ -38,7 +38,7 @@ pub mod openapi;
 mod parts;
 mod plugins;
 pub mod process;
-mod proxied;
+mod proxy_headers;
 mod root_key;
 pub mod routes;
 pub mod secrets;
@@ -50,10 +50,10 @@ mod tickets;
 
 pub use console::{ConsoleFile, ConsoleFiles};
 pub use lifecycle::Lifecycle;
-pub use plugins::PluginDesk;
-pub use serve::{Server, World};
-pub use speech::Speech;
-pub use state::{AppState, Shared};
+pub use plugins::PluginRuntime;
+pub use serve::{Server, ServerDependencies};
+pub use speech::SpeechEngine;
+pub use state::{ServerState, SharedState};
 /// Which tools a model gets to see: for programs that measure how well they are chosen.
 pub use toolyard_agent::shortlist;
 /// What a program does that serves as a worker for plugins: for `toolyard` itself and for programs that embed the server.

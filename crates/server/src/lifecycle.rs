@@ -24,7 +24,7 @@ impl Lifecycle {
     }
 
     /// Runs something every so often until the server stops.
-    pub fn every<F: Future<Output = ()> + Send>(
+    pub fn run_every<F: Future<Output = ()> + Send>(
         &self,
         period: Duration,
         mut work: impl FnMut() -> F + Send + 'static,

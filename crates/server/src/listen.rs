@@ -14,7 +14,7 @@ use hyper::{
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 
-use crate::{hosts::Checked, state::AppState};
+use crate::{hosts::HostCheckedRouter, state::ServerState};
 
 /// Largest head of a request, in bytes.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
@@ -22,7 +22,11 @@ const MAX_HEAD_BYTES: usize = 64 * 1024;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Serves until the lifecycle stops. Connections with a request under way are left to finish it.
-pub(crate) async fn serve(listener: TcpListener, service: Checked, state: &AppState) {
+pub(crate) async fn serve_connections(
+    listener: TcpListener,
+    service: HostCheckedRouter,
+    state: &ServerState,
+) {
     let (lifecycle, connections) = (&state.lifecycle, &state.process.connections);
     let head_timeout = Duration::from_millis(state.config.server.head_timeout_ms);
     let mut http = http1::Builder::new();
@@ -41,8 +45,8 @@ pub(crate) async fn serve(listener: TcpListener, service: Checked, state: &AppSt
                 continue;
             }
         };
-        let newcomer = connections.newcomers.enter();
-        let evicted = newcomer.evicted();
+        let newcomer = connections.newcomers.reserve();
+        let evicted = newcomer.eviction_token();
         let (newcomer, service) = (Mutex::new(Some(newcomer)), service.clone());
         let answer = service_fn(move |request: Request<Incoming>| {
             newcomer.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -5,18 +5,21 @@
 
 use std::sync::Arc;
 
-use toolyard_agent::model::{Model, ModelError, ModelName, ModelTrouble, look::Listing};
+use toolyard_agent::model::{Model, ModelError, ModelErrorKind, ModelName, discovery::ModelListing};
 use toolyard_protocol::wildcard;
 
-use crate::{config::AuthMode, state::AppState};
+use crate::{config::AuthMode, state::ServerState};
 
 /// The model for a chat: by name, where the caller may choose it, or the one for those who name none.
-pub(crate) async fn model(state: &AppState, name: Option<&str>) -> Result<Arc<dyn Model>, ModelError> {
+pub(crate) async fn select_model(
+    state: &ServerState,
+    name: Option<&str>,
+) -> Result<Arc<dyn Model>, ModelError> {
     let tasks = &state.lifecycle.tasks;
     match name {
         Some(name) => {
-            if !may_choose(state, name).await {
-                return Err(not_for_callers(name));
+            if !can_select(state, name).await {
+                return Err(not_selectable_error(name));
             }
             state.models.get(Some(name), tasks).await
         }
@@ -24,16 +27,16 @@ pub(crate) async fn model(state: &AppState, name: Option<&str>) -> Result<Arc<dy
             state.models.get(None, tasks).await
         }
         // The first that is found need not be one of the list.
-        None => match listing(state).await.default {
+        None => match list_selectable_models(state).await.default {
             Some(name) => state.models.get(Some(&name.to_string()), tasks).await,
-            None => Err(none_of_the_list()),
+            None => Err(no_listed_model_error()),
         },
     }
 }
 
 /// What there is, as far as callers may choose it.
-pub(crate) async fn listing(state: &AppState) -> Listing {
-    let mut listing = state.models.listing().await;
+pub(crate) async fn list_selectable_models(state: &ServerState) -> ModelListing {
+    let mut listing = state.models.list_models().await;
     let config = &state.config.chat;
     if !config.callers_choose_model {
         let default = listing.default.clone();
@@ -46,8 +49,8 @@ pub(crate) async fn listing(state: &AppState) -> Listing {
 }
 
 /// The names of all models that can be chosen, the one for those who name none first.
-pub(crate) async fn names(state: &AppState) -> Vec<String> {
-    let listing = listing(state).await;
+pub(crate) async fn selectable_model_names(state: &ServerState) -> Vec<String> {
+    let listing = list_selectable_models(state).await;
     let first = listing.default.iter().map(ToString::to_string);
     let mut names: Vec<String> = Vec::new();
     for name in first.chain(listing.models.iter().map(|model| model.name.to_string())) {
@@ -58,7 +61,7 @@ pub(crate) async fn names(state: &AppState) -> Vec<String> {
     names
 }
 
-async fn may_choose(state: &AppState, name: &str) -> bool {
+async fn can_select(state: &ServerState, name: &str) -> bool {
     if !state.config.chat.models.is_empty() {
         return is_listed(state, name);
     }
@@ -68,24 +71,25 @@ async fn may_choose(state: &AppState, name: &str) -> bool {
     // What is no name is refused where names are read, with words on what is wrong with it.
     let Ok(parsed) = name.parse::<ModelName>() else { return true };
     !state.models.needs_key(&parsed)
-        || state.models.listing().await.models.iter().any(|model| model.name == parsed)
+        || state.models.list_models().await.models.iter().any(|model| model.name == parsed)
 }
 
 /// By the operator's list, on which the model of the configuration always is.
-fn is_listed(state: &AppState, name: &str) -> bool {
+fn is_listed(state: &ServerState, name: &str) -> bool {
     let config = &state.config.chat;
-    config.model.as_deref() == Some(name) || config.models.iter().any(|pattern| wildcard::fits(pattern, name))
+    config.model.as_deref() == Some(name)
+        || config.models.iter().any(|pattern| wildcard::matches_pattern(pattern, name))
 }
 
-fn not_for_callers(name: &str) -> ModelError {
+fn not_selectable_error(name: &str) -> ModelError {
     let name: String = name.chars().take(128).collect();
     let text =
         format!("There is no {name} to choose here. GET /v1/models lists the models that can be chosen.");
-    ModelError { kind: ModelTrouble::Unknown, text, cause: None, retry_after: None }
+    ModelError { kind: ModelErrorKind::Unknown, text, cause: None, retry_after: None }
 }
 
-fn none_of_the_list() -> ModelError {
+fn no_listed_model_error() -> ModelError {
     let text =
         "None of the models in `chat.models` is there. Set `chat.model`, or start one of them.".to_owned();
-    ModelError { kind: ModelTrouble::Unavailable, text, cause: None, retry_after: None }
+    ModelError { kind: ModelErrorKind::Unavailable, text, cause: None, retry_after: None }
 }

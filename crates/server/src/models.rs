@@ -12,27 +12,27 @@ use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 use toolyard_agent::{
     model::{
-        Endpoint, Environment, FileModel, Model, ModelError, ModelName, ModelSettings, ModelTrouble, Models,
-        ServerKind, limits::Family, look::Listing,
+        FileModel, KeyEnvironment, Model, ModelCatalog, ModelEndpoint, ModelError, ModelErrorKind, ModelName,
+        ModelSettings, ServerKind, discovery::ModelListing, limits::VendorFamily,
     },
     prompted::PromptedModel,
     small::{
         SmallModel,
-        eval::{self, EvalError, Report, Suite},
+        eval::{self, CallingEvalError, CallingReport, PromptSuite},
         llama_server::LlamaServer,
     },
 };
-use toolyard_core::ports::Ids;
-use toolyard_protocol::secret::Secret;
+use toolyard_core::ports::IdGenerator;
+use toolyard_protocol::secret::SecretText;
 
-pub use crate::config::Calling;
+pub use crate::config::CallingMode;
 
 pub use crate::doors::rest::models::{
     ModelOverview, OverviewFile, OverviewMissing, OverviewModel, OverviewOrigin,
 };
 use crate::{
     config::{Config, ModelConfig},
-    serve::{StartError, World},
+    serve::{ServerDependencies, ServerStartError},
 };
 
 /// How long a server on this machine may take to say what it has.
@@ -48,66 +48,66 @@ const MAX_CONTEXT: u32 = 1 << 20;
 const MAX_THREADS: u32 = 256;
 
 /// The models of this server, looked for now and then.
-pub struct ModelBook {
-    models: Models,
-    again: Duration,
+pub struct ModelRegistry {
+    models: ModelCatalog,
+    refresh_after: Duration,
     /// When somebody last looked; none is never.
-    looked: Mutex<Option<Instant>>,
+    last_lookup: Mutex<Option<Instant>>,
     /// Held by whoever looks, for all who ask meanwhile.
-    looking: tokio::sync::Mutex<()>,
-    ids: Arc<dyn Ids>,
+    lookup_lock: tokio::sync::Mutex<()>,
+    ids: Arc<dyn IdGenerator>,
     /// By endpoint: what was learnt of a small model is kept.
     small: HashMap<String, SmallModel>,
 }
 
-impl ModelBook {
+impl ModelRegistry {
     /// The models of a configuration. Nothing is asked yet.
-    pub fn new(config: &Config, world: &World) -> Result<Self, StartError> {
-        let settings = settings(config, &world.environment)?;
-        let mut small = small(&settings, &world.ids)?;
+    pub fn new(config: &Config, world: &ServerDependencies) -> Result<Self, ServerStartError> {
+        let settings = model_settings(config, &world.environment)?;
+        let mut small = build_small_models(&settings, &world.ids)?;
         let variables = world.environment.clone();
-        let environment = Environment::new(move |name| variables(name));
+        let environment = KeyEnvironment::new(move |name| variables(name));
         let files: Vec<_> = settings.files.iter().map(|file| file.name.clone()).collect();
-        let models = Models::new(settings, environment, world.ids.clone());
-        let models = models.map_err(|error| StartError::Config(error.text))?;
+        let models = ModelCatalog::new(settings, environment, world.ids.clone());
+        let models = models.map_err(|error| ServerStartError::Config(error.text))?;
         small.extend(files.into_iter().filter_map(|place| {
-            let scorer = models.small(&place)?;
+            let scorer = models.file_scorer(&place)?;
             Some((place.clone(), SmallModel::new(scorer, place, world.ids.clone())))
         }));
         Ok(Self {
             models,
-            again: Duration::from_secs(config.model_search.again_s),
-            looked: Mutex::new(None),
-            looking: tokio::sync::Mutex::new(()),
+            refresh_after: Duration::from_secs(config.model_search.again_s),
+            last_lookup: Mutex::new(None),
+            lookup_lock: tokio::sync::Mutex::new(()),
             ids: world.ids.clone(),
             small,
         })
     }
 
     /// What there is, looked for where that was long ago. One looks for all who ask at once.
-    pub async fn listing(&self) -> Listing {
-        let _looking = self.looking.lock().await;
-        if self.looked().is_some_and(|at| at.elapsed() < self.again) {
+    pub async fn list_models(&self) -> ModelListing {
+        let _looking = self.lookup_lock.lock().await;
+        if self.last_lookup().is_some_and(|at| at.elapsed() < self.refresh_after) {
             return self.models.list();
         }
-        let listing = self.models.look(LOOK).await;
-        *self.looked.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        let listing = self.models.discover(LOOK).await;
+        *self.last_lookup.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         listing
     }
 
-    fn looked(&self) -> Option<Instant> {
-        *self.looked.lock().unwrap_or_else(PoisonError::into_inner)
+    fn last_lookup(&self) -> Option<Instant> {
+        *self.last_lookup.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Looks again on a task of its own where that was long ago: a chat does not wait for it. Only the very first one does,
     /// because how a model calls tools is known after somebody looked.
-    async fn keep_fresh(self: &Arc<Self>, tasks: &TaskTracker) {
-        match self.looked() {
-            None => drop(self.listing().await),
+    async fn refresh_if_stale(self: &Arc<Self>, tasks: &TaskTracker) {
+        match self.last_lookup() {
+            None => drop(self.list_models().await),
             // Unless somebody looks just now.
-            Some(at) if at.elapsed() >= self.again && self.looking.try_lock().is_ok() => {
+            Some(at) if at.elapsed() >= self.refresh_after && self.lookup_lock.try_lock().is_ok() => {
                 let book = self.clone();
-                tasks.spawn(async move { drop(book.listing().await) });
+                tasks.spawn(async move { drop(book.list_models().await) });
             }
             Some(_) => {}
         }
@@ -119,9 +119,9 @@ impl ModelBook {
     }
 
     /// Whose limits hold for tools where nobody names a model, as far as somebody looked.
-    pub(crate) fn family(&self) -> Family {
+    pub(crate) fn default_family(&self) -> VendorFamily {
         let default = self.models.list().default;
-        default.and_then(|name| self.models.family(&name)).unwrap_or(Family::Compatible)
+        default.and_then(|name| self.models.vendor_family(&name)).unwrap_or(VendorFamily::Compatible)
     }
 
     /// The model of that name, or the one for those who name none.
@@ -130,16 +130,16 @@ impl ModelBook {
         name: Option<&str>,
         tasks: &TaskTracker,
     ) -> Result<Arc<dyn Model>, ModelError> {
-        self.keep_fresh(tasks).await;
+        self.refresh_if_stale(tasks).await;
         let model = match name {
             // Nobody named one, so it is not the caller's fault.
             None => self.models.default().map_err(|error| match error.kind {
-                ModelTrouble::Unknown => ModelError { kind: ModelTrouble::Unavailable, ..error },
+                ModelErrorKind::Unknown => ModelError { kind: ModelErrorKind::Unavailable, ..error },
                 _ => error,
             })?,
             Some(name) => {
                 let name: ModelName = name.parse().map_err(|error| ModelError {
-                    kind: ModelTrouble::Unknown,
+                    kind: ModelErrorKind::Unknown,
                     text: format!("model: {error}"),
                     cause: None,
                     retry_after: None,
@@ -147,12 +147,14 @@ impl ModelBook {
                 self.models.get(&name)?
             }
         };
-        let id = &model.about().id;
+        let id = &model.info().id;
         let place = id.split_once('/').map_or(id.as_str(), |(place, _)| place);
-        Ok(match (model.about().calling, self.small.get(place)) {
-            (Calling::Native, _) => model,
-            (Calling::Small, Some(small)) => Arc::new(small.named(id)),
-            (Calling::Prompted | Calling::Small, _) => Arc::new(PromptedModel::new(model, self.ids.clone())),
+        Ok(match (model.info().calling, self.small.get(place)) {
+            (CallingMode::Native, _) => model,
+            (CallingMode::Small, Some(small)) => Arc::new(small.with_id(id)),
+            (CallingMode::Prompted | CallingMode::Small, _) => {
+                Arc::new(PromptedModel::new(model, self.ids.clone()))
+            }
         })
     }
 }
@@ -162,54 +164,58 @@ impl ModelBook {
 pub enum MeasureError {
     /// The files are not what they should be.
     #[error(transparent)]
-    Set(#[from] EvalError),
+    Set(#[from] CallingEvalError),
     /// There is no answer.
     #[error(transparent)]
     Model(#[from] ModelError),
 }
 
-impl ModelBook {
+impl ModelRegistry {
     /// How well a model calls tools, on a set of tools and prompts as JSON Lines.
     pub async fn measure_tools(
         self: &Arc<Self>,
         name: Option<&str>,
         tools: impl BufRead + Send,
         prompts: impl BufRead + Send,
-    ) -> Result<Report, MeasureError> {
-        let suite = Suite::read(tools, prompts)?;
+    ) -> Result<CallingReport, MeasureError> {
+        let suite = PromptSuite::read(tools, prompts)?;
         let model = self.get(name, &TaskTracker::new()).await?;
         let start = Instant::now();
-        Ok(eval::measure(&*model, &suite, || start.elapsed()).await?)
+        Ok(eval::measure_calling(&*model, &suite, || start.elapsed()).await?)
     }
 }
 
 /// The small models: those of endpoints that are said to have them, and of llama-servers on this machine, which say how large
 /// their model is.
-fn small(settings: &ModelSettings, ids: &Arc<dyn Ids>) -> Result<HashMap<String, SmallModel>, StartError> {
-    let endpoints = settings.endpoints.iter().filter(|endpoint| endpoint.calling == Some(Calling::Small));
-    let endpoints = endpoints.map(|Endpoint { name, url, key, .. }| (name, url, key.clone()));
+fn build_small_models(
+    settings: &ModelSettings,
+    ids: &Arc<dyn IdGenerator>,
+) -> Result<HashMap<String, SmallModel>, ServerStartError> {
+    let endpoints = settings.endpoints.iter().filter(|endpoint| endpoint.calling == Some(CallingMode::Small));
+    let endpoints = endpoints.map(|ModelEndpoint { name, url, key, .. }| (name, url, key.clone()));
     let servers = settings.servers.iter().filter(|server| server.kind == ServerKind::LlamaServer);
     let places = servers.map(|server| (&server.name, &server.url, None)).chain(endpoints);
     let made = places.map(|(name, url, key)| {
         let server = LlamaServer::new(name, url, key, settings.bounds.clone());
-        let server = server.map_err(|error| StartError::Config(error.text))?;
+        let server = server.map_err(|error| ServerStartError::Config(error.text))?;
         Ok((name.clone(), SmallModel::new(Arc::new(server), name.clone(), ids.clone())))
     });
     made.collect()
 }
 
-fn settings(
+fn model_settings(
     config: &Config,
-    environment: &toolyard_sources::upstream::Environment,
-) -> Result<ModelSettings, StartError> {
-    let wrong = |place: &str, why: &dyn std::fmt::Display| StartError::Config(format!("{place}: {why}"));
+    environment: &toolyard_sources::upstream::UpstreamEnvironment,
+) -> Result<ModelSettings, ServerStartError> {
+    let wrong =
+        |place: &str, why: &dyn std::fmt::Display| ServerStartError::Config(format!("{place}: {why}"));
     let (mut endpoints, mut files) = (Vec::new(), Vec::new());
     for (name, model) in &config.models {
         let place = format!("models.{name}");
         let url = match (&model.url, &model.file) {
             (Some(url), None) => url,
             (None, Some(path)) => {
-                files.push(file(name, path, model).map_err(|why| wrong(&place, &why))?);
+                files.push(file_model(name, path, model).map_err(|why| wrong(&place, &why))?);
                 continue;
             }
             _ => return Err(wrong(&place, &"give it a url or a file, one of the two")),
@@ -218,12 +224,12 @@ fn settings(
             None => None,
             Some(variable) => {
                 let key = environment(variable);
-                Some(Secret::new(
+                Some(SecretText::new(
                     key.ok_or_else(|| wrong(&place, &format!("the variable {variable} is not set")))?,
                 ))
             }
         };
-        endpoints.push(Endpoint {
+        endpoints.push(ModelEndpoint {
             name: name.clone(),
             url: url.parse().map_err(|error| wrong(&format!("{place}.url"), &error))?,
             key,
@@ -245,12 +251,12 @@ fn settings(
 }
 
 /// A model in this process.
-fn file(name: &str, path: &Path, model: &ModelConfig) -> Result<FileModel, String> {
+fn file_model(name: &str, path: &Path, model: &ModelConfig) -> Result<FileModel, String> {
     if model.key_env.is_some() {
         return Err("a file needs no key_env".to_owned());
     }
     let calling = match model.calling {
-        Some(Calling::Native) => {
+        Some(CallingMode::Native) => {
             return Err("calling: a file calls by text or is small: `prompted` or `small`".to_owned());
         }
         Some(calling) => calling,
@@ -258,7 +264,7 @@ fn file(name: &str, path: &Path, model: &ModelConfig) -> Result<FileModel, Strin
             let size = path
                 .metadata()
                 .map_err(|error| format!("file: {} cannot be read: {error}", path.display()))?;
-            if size.len() < SMALL_FILE { Calling::Small } else { Calling::Prompted }
+            if size.len() < SMALL_FILE { CallingMode::Small } else { CallingMode::Prompted }
         }
     };
     let (threads, context) = (model.threads.unwrap_or(1), model.context.unwrap_or(CONTEXT));

@@ -4,16 +4,17 @@ use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 use toolyard_protocol::api::ApiErrorBody;
 
-use crate::routes::{Access, Route, table};
+use crate::routes::{Route, RouteAccess, route_table};
 
 /// The document.
-pub fn document() -> Value {
+pub fn openapi_document() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|s| s.definitions_path = "/components/schemas".into());
     let mut schemas = settings.into_generator();
     let error = schemas.subschema_for::<ApiErrorBody>();
     let mut paths = Map::new();
-    for route in table().iter().filter(|route| route.documented && route.access != Access::Socket) {
-        let operation = operation(route, &mut schemas, &error.clone().to_value());
+    for route in route_table().iter().filter(|route| route.documented && route.access != RouteAccess::Socket)
+    {
+        let operation = operation_object(route, &mut schemas, &error.clone().to_value());
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         if let Value::Object(methods) = path {
             methods.insert(route.method.as_str().to_lowercase(), operation);
@@ -39,7 +40,7 @@ pub fn document() -> Value {
     })
 }
 
-fn operation(route: &Route, schemas: &mut SchemaGenerator, error: &Value) -> Value {
+fn operation_object(route: &Route, schemas: &mut SchemaGenerator, error: &Value) -> Value {
     let error = match route.failure {
         Some(own) => json!({ "anyOf": [own(schemas).to_value(), error] }),
         None => error.clone(),
@@ -48,11 +49,11 @@ fn operation(route: &Route, schemas: &mut SchemaGenerator, error: &Value) -> Val
         "summary": route.summary,
         "operationId": operation_id(route),
         "responses": {
-            route.success.to_string(): success(route, schemas),
+            route.success.to_string(): success_response(route, schemas),
             "default": { "description": "What was wrong and what to do.", "content": { "application/json": { "schema": error } } },
         },
     });
-    let parameters: Vec<Value> = parameters(route).collect();
+    let parameters: Vec<Value> = operation_parameters(route).collect();
     if !parameters.is_empty() {
         operation["parameters"] = parameters.into();
     }
@@ -62,12 +63,16 @@ fn operation(route: &Route, schemas: &mut SchemaGenerator, error: &Value) -> Val
             json!({ "required": true, "content": { "application/json": { "schema": schema } } });
     }
     let security = match route.access {
-        Access::Public | Access::Socket => json!([]),
-        Access::App => json!([{ "appKey": [] }]),
-        Access::Known | Access::Acting | Access::Owner | Access::Mcp => {
+        RouteAccess::Public | RouteAccess::Socket => json!([]),
+        RouteAccess::App => json!([{ "appKey": [] }]),
+        RouteAccess::Authenticated | RouteAccess::Caller | RouteAccess::Owner | RouteAccess::Mcp => {
             json!([{ "token": [] }, { "appKey": [] }])
         }
-        Access::Person | Access::User | Access::Builder | Access::Curator | Access::Operator => {
+        RouteAccess::Person
+        | RouteAccess::User
+        | RouteAccess::Developer
+        | RouteAccess::Curator
+        | RouteAccess::Operator => {
             json!([{ "token": [] }])
         }
     };
@@ -78,7 +83,7 @@ fn operation(route: &Route, schemas: &mut SchemaGenerator, error: &Value) -> Val
     operation
 }
 
-fn success(route: &Route, schemas: &mut SchemaGenerator) -> Value {
+fn success_response(route: &Route, schemas: &mut SchemaGenerator) -> Value {
     match route.response {
         Some(response) => json!({
             "description": "As asked.",
@@ -88,7 +93,7 @@ fn success(route: &Route, schemas: &mut SchemaGenerator) -> Value {
     }
 }
 
-fn parameters(route: &Route) -> impl Iterator<Item = Value> {
+fn operation_parameters(route: &Route) -> impl Iterator<Item = Value> {
     let in_path = route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
     let in_path = in_path
         .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } }));
@@ -98,7 +103,7 @@ fn parameters(route: &Route) -> impl Iterator<Item = Value> {
     let in_header = route.headers.iter().map(|(name, text)| {
         json!({ "name": name, "in": "header", "description": text, "schema": { "type": "string" } })
     });
-    let user = matches!(route.access, Access::User | Access::Acting | Access::Mcp).then(|| {
+    let user = matches!(route.access, RouteAccess::User | RouteAccess::Caller | RouteAccess::Mcp).then(|| {
         let text = "The user, where the credential is an app's key or an operator's token, or in dev mode.";
         json!({ "name": "X-User-Id", "in": "header", "description": text, "schema": { "type": "string" } })
     });

@@ -5,7 +5,7 @@ use std::{num::NonZeroU32, sync::Arc, time::Duration};
 use toolyard_agent::shortlist::vectors::WordVectors;
 use toolyard_core::{
     limits::{CallLimits, MAX_ERROR_MESSAGE_BYTES},
-    policy::{Rate, Rates},
+    policy::{RateLimit, RateLimits},
 };
 use toolyard_net::{ClientSettings, Guard, GuardPolicy, HttpClient, IpRange, ReferralClients};
 use toolyard_platform::{PlatformConfig, RequestLimits};
@@ -16,18 +16,18 @@ use toolyard_store::StoreSettings;
 use crate::{
     config::{AuthMode, CallsConfig, Config, LedgerConfig, RateConfig, UpstreamConfig},
     secrets::{self, RootKeyError, RootKeys},
-    serve::{StartError, World},
+    serve::{ServerDependencies, ServerStartError},
 };
 
 /// Word vectors, where the operator has some.
-pub(crate) fn vectors(config: &Config) -> Result<Option<Arc<WordVectors>>, StartError> {
+pub(crate) fn load_word_vectors(config: &Config) -> Result<Option<Arc<WordVectors>>, ServerStartError> {
     let Some(folder) = &config.chat.vectors else { return Ok(None) };
     let read = WordVectors::open(folder);
     read.map(|vectors| Some(Arc::new(vectors)))
-        .map_err(|error| StartError::Config(format!("chat.vectors: {error}")))
+        .map_err(|error| ServerStartError::Config(format!("chat.vectors: {error}")))
 }
 
-pub(crate) fn auth_mode(config: &Config) -> Result<AuthMode, StartError> {
+pub(crate) fn auth_mode(config: &Config) -> Result<AuthMode, ServerStartError> {
     let at_home = config.server.listen.ip().is_loopback();
     // A public URL says that a proxy stands before us: then loopback is not home.
     let default = if at_home && config.server.public_url.is_none() { AuthMode::Dev } else { AuthMode::Token };
@@ -37,7 +37,7 @@ pub(crate) fn auth_mode(config: &Config) -> Result<AuthMode, StartError> {
         if !at_home {
             let text =
                 format!("auth.mode `dev` is only for a loopback address, not {}", config.server.listen);
-            return Err(StartError::Config(text));
+            return Err(ServerStartError::Config(text));
         }
         tracing::warn!(
             "auth is in dev mode: every caller on this machine is believed; set auth.mode = \"token\" to end it"
@@ -47,19 +47,26 @@ pub(crate) fn auth_mode(config: &Config) -> Result<AuthMode, StartError> {
 }
 
 /// The root keys. A missing file is made unless the key `must_exist`.
-pub(crate) fn root_keys(config: &Config, world: &World, must_exist: bool) -> Result<RootKeys, RootKeyError> {
+pub(crate) fn root_keys(
+    config: &Config,
+    world: &ServerDependencies,
+    must_exist: bool,
+) -> Result<RootKeys, RootKeyError> {
     let auth = &config.auth;
     let file = root_key_file(config);
     let current = match &auth.root_key {
-        Some(text) => secrets::parse(text, "auth.root_key")?,
+        Some(text) => secrets::parse_root_key(text, "auth.root_key")?,
         None if must_exist && !file.exists() => {
             let (file, database) = (file.display().to_string(), config.store.path.display().to_string());
             return Err(RootKeyError::Missing { file, database });
         }
-        None => RootKeys::in_file(&file, &*world.ids)?,
+        None => RootKeys::load_or_create(&file, &*world.ids)?,
     };
-    let old =
-        auth.old_root_key.as_deref().map(|text| secrets::parse(text, "auth.old_root_key")).transpose()?;
+    let old = auth
+        .old_root_key
+        .as_deref()
+        .map(|text| secrets::parse_root_key(text, "auth.old_root_key"))
+        .transpose()?;
     Ok(RootKeys::new(std::iter::once(current).chain(old).collect(), world.ids.clone()))
 }
 
@@ -69,15 +76,15 @@ pub fn root_key_file(config: &Config) -> std::path::PathBuf {
 }
 
 /// Where apps and upstreams may be.
-pub(crate) fn guard(config: &Config, mode: AuthMode) -> Result<Guard, StartError> {
+pub(crate) fn build_guard(config: &Config, mode: AuthMode) -> Result<Guard, ServerStartError> {
     Ok(Guard::new(guard_policy(config, mode)?))
 }
 
-fn guard_policy(config: &Config, mode: AuthMode) -> Result<GuardPolicy, StartError> {
+fn guard_policy(config: &Config, mode: AuthMode) -> Result<GuardPolicy, ServerStartError> {
     Ok(GuardPolicy {
         loopback: config.net.allow_loopback.unwrap_or(mode == AuthMode::Dev),
         private: config.net.allow_private,
-        also: ranges("net.also_allow", &config.net.also_allow)?,
+        also: parse_ip_ranges("net.also_allow", &config.net.also_allow)?,
         own_listener: Some(config.server.listen),
         ..GuardPolicy::default()
     })
@@ -88,8 +95,8 @@ fn guard_policy(config: &Config, mode: AuthMode) -> Result<GuardPolicy, StartErr
 pub(crate) fn referral_clients(
     config: &Config,
     mode: AuthMode,
-    world: &World,
-) -> Result<ReferralClients, StartError> {
+    world: &ServerDependencies,
+) -> Result<ReferralClients, ServerStartError> {
     let policy = guard_policy(config, mode)?;
     let own = || ReferralClients::new(&policy, client_settings(config));
     Ok(world.http.clone().map_or_else(own, ReferralClients::unrestricted))
@@ -103,9 +110,9 @@ pub(crate) struct WebAccess {
     pub(crate) guard: Guard,
 }
 
-pub(crate) fn web_access(config: &Config, world: &World) -> Result<WebAccess, StartError> {
+pub(crate) fn web_access(config: &Config, world: &ServerDependencies) -> Result<WebAccess, ServerStartError> {
     let guard = Guard::new(GuardPolicy {
-        also: ranges("net.web_allow", &config.net.web_allow)?,
+        also: parse_ip_ranges("net.web_allow", &config.net.web_allow)?,
         own_listener: Some(config.server.listen),
         ..GuardPolicy::default()
     });
@@ -113,8 +120,9 @@ pub(crate) fn web_access(config: &Config, world: &World) -> Result<WebAccess, St
     Ok(WebAccess { http: world.http.clone().unwrap_or_else(own), guard })
 }
 
-fn ranges(path: &str, texts: &[String]) -> Result<Vec<IpRange>, StartError> {
-    let range = |text: &String| text.parse().map_err(|error| StartError::Config(format!("{path}: {error}")));
+fn parse_ip_ranges(path: &str, texts: &[String]) -> Result<Vec<IpRange>, ServerStartError> {
+    let range =
+        |text: &String| text.parse().map_err(|error| ServerStartError::Config(format!("{path}: {error}")));
     texts.iter().map(range).collect()
 }
 
@@ -131,8 +139,8 @@ pub(crate) fn store_settings(config: &Config) -> StoreSettings {
         readers: config.store.readers,
         batch_delay: Duration::from_millis(config.ledger.batch_delay_ms),
         batch_size: config.ledger.batch_size,
-        quotas: config.quotas.of_store(),
-        ..StoreSettings::at(&config.store.path)
+        quotas: config.quotas.store_quotas(),
+        ..StoreSettings::for_file(&config.store.path)
     }
 }
 
@@ -155,18 +163,18 @@ pub(crate) fn call_limits(config: &CallsConfig, ledger: &LedgerConfig) -> CallLi
     }
 }
 
-pub(crate) fn rate(per_second: u32, burst: u32) -> Result<Rate, StartError> {
+pub(crate) fn nonzero_rate(per_second: u32, burst: u32) -> Result<RateLimit, ServerStartError> {
     match (NonZeroU32::new(per_second), NonZeroU32::new(burst)) {
-        (Some(per_second), Some(burst)) => Ok(Rate { per_second, burst }),
-        _ => Err(StartError::Config("rates: at least 1".to_owned())),
+        (Some(per_second), Some(burst)) => Ok(RateLimit { per_second, burst }),
+        _ => Err(ServerStartError::Config("rates: at least 1".to_owned())),
     }
 }
 
 /// How often callers may change something.
-pub(crate) fn request_limits(rates: &RateConfig) -> Result<RequestLimits, StartError> {
+pub(crate) fn request_limits(rates: &RateConfig) -> Result<RequestLimits, ServerStartError> {
     Ok(RequestLimits::new(
-        rate(rates.manage_per_s, rates.manage_burst)?,
-        rate(rates.costly_per_s, rates.costly_burst)?,
+        nonzero_rate(rates.manage_per_s, rates.manage_burst)?,
+        nonzero_rate(rates.costly_per_s, rates.costly_burst)?,
     ))
 }
 
@@ -176,16 +184,16 @@ pub(crate) fn platform_config(config: &Config, mode: AuthMode) -> PlatformConfig
         default_app_kind: config.apps.default_kind,
         max_call_timeout_ms: config.calls.max_timeout_ms,
         max_wake_timeout_ms: config.calls.max_wake_timeout_ms,
-        token_room: config.quotas.of_tokens(),
+        token_quota: config.quotas.token_quota(),
         allow_commands: config.upstream_settings.allow_commands.unwrap_or(mode == AuthMode::Dev),
     }
 }
 
-pub(crate) fn rates(config: &RateConfig) -> Result<Rates, StartError> {
-    Ok(Rates {
-        user: rate(config.user_per_s, config.user_burst)?,
-        tool: rate(config.tool_per_s, config.tool_burst)?,
-        all: rate(config.all_per_s, config.all_burst)?,
+pub(crate) fn call_rates(config: &RateConfig) -> Result<RateLimits, ServerStartError> {
+    Ok(RateLimits {
+        user: nonzero_rate(config.user_per_s, config.user_burst)?,
+        tool: nonzero_rate(config.tool_per_s, config.tool_burst)?,
+        all: nonzero_rate(config.all_per_s, config.all_burst)?,
     })
 }
 

@@ -2,12 +2,12 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use toolyard_core::ports::{PluginRuns, Room, Stores};
-use toolyard_platform::plugins::{PluginBounds, PluginService, PluginTrust, TrustSetup};
+use toolyard_core::ports::{PluginDataQuota, PluginRuns, Stores};
+use toolyard_platform::plugins::{PluginBounds, PluginContext, PluginTrust, TrustSetup};
 use toolyard_sources::{
     PluginSource,
     plugin::{PluginParts, PluginSettings, WorkerCommand},
-    upstream::Environment,
+    upstream::UpstreamEnvironment,
 };
 use toolyard_trust::{PublicKey, SecretKey};
 
@@ -15,46 +15,46 @@ use crate::{
     config::{Config, PluginsConfig},
     lifecycle::Lifecycle,
     parts::WebAccess,
-    serve::{StartError, World},
+    serve::{ServerDependencies, ServerStartError},
 };
 
 /// What handlers need of plugins.
-pub struct PluginDesk {
+pub struct PluginRuntime {
     /// Whom this server believes.
     pub trust: Arc<PluginTrust>,
     /// Runs them, where the operator allows it.
     pub source: Option<Arc<PluginSource>>,
 }
 
-impl PluginDesk {
+impl PluginRuntime {
     /// What the verbs about plugins work with.
-    pub(crate) fn service(&self, config: &PluginsConfig) -> PluginService {
+    pub(crate) fn plugin_service(&self, config: &PluginsConfig) -> PluginContext {
         let runs = self.source.clone().map(|source| source as Arc<dyn PluginRuns>);
         let bounds = PluginBounds {
             per_user: config.per_user,
             manifest_bytes: config.manifest_bytes,
             catalogue: config.catalogue,
         };
-        PluginService::new(self.trust.clone(), runs, bounds)
+        PluginContext::new(self.trust.clone(), runs, bounds)
     }
 }
 
 /// What plugins reach.
-pub(crate) struct Around<'a> {
+pub(crate) struct PluginDependencies<'a> {
     pub(crate) stores: &'a Stores,
     pub(crate) web: &'a WebAccess,
     pub(crate) lifecycle: &'a Lifecycle,
 }
 
-pub(crate) async fn desk(
+pub(crate) async fn build_plugin_runtime(
     config: &Config,
-    world: &World,
-    around: Around<'_>,
-) -> Result<PluginDesk, StartError> {
+    world: &ServerDependencies,
+    around: PluginDependencies<'_>,
+) -> Result<PluginRuntime, ServerStartError> {
     let plugins = &config.plugins;
-    let setup = setup(plugins, &world.environment)?;
+    let setup = trust_setup(plugins, &world.environment)?;
     let trust = PluginTrust::open(setup, around.stores.plugin_lists.clone(), world.clock.now()).await;
-    let trust = Arc::new(trust.map_err(|error| StartError::Config(error.to_string()))?);
+    let trust = Arc::new(trust.map_err(|error| ServerStartError::Config(error.to_string()))?);
     let ids = world.ids.clone();
     let source = if plugins.enabled {
         let parts = PluginParts {
@@ -63,33 +63,36 @@ pub(crate) async fn desk(
             clock: world.clock.clone(),
             http: around.web.http.clone(),
             guard: around.web.guard.clone(),
-            random: Arc::new(move |bytes| ids.fill(bytes)),
+            random: Arc::new(move |bytes| ids.fill_random(bytes)),
             tasks: around.lifecycle.tasks.clone(),
             stopping: around.lifecycle.stopping.clone(),
-            worker: worker(plugins, world)?,
-            settings: settings(plugins),
+            worker: plugin_worker_command(plugins, world)?,
+            settings: plugin_settings(plugins),
         };
-        Some(PluginSource::new(parts).await.map_err(|error| wrong("worker", error))?)
+        Some(PluginSource::new(parts).await.map_err(|error| plugins_config_error("worker", error))?)
     } else {
         None
     };
-    Ok(PluginDesk { trust, source })
+    Ok(PluginRuntime { trust, source })
 }
 
 /// What is started to run plugins: what the configuration names, else what this program brings.
-fn worker(config: &PluginsConfig, world: &World) -> Result<WorkerCommand, StartError> {
+fn plugin_worker_command(
+    config: &PluginsConfig,
+    world: &ServerDependencies,
+) -> Result<WorkerCommand, ServerStartError> {
     if let Some(program) = &config.worker {
         return Ok(WorkerCommand { program: program.clone(), arguments: Vec::new() });
     }
-    world.worker().or_else(WorkerCommand::beside_this_program).ok_or_else(|| {
-        wrong(
+    world.worker_command().or_else(WorkerCommand::beside_this_program).ok_or_else(|| {
+        plugins_config_error(
             "worker",
             "this program is not `toolyard`; name the program `toolyard-sandbox-worker` here, or put it beside this one",
         )
     })
 }
 
-fn settings(config: &PluginsConfig) -> PluginSettings {
+fn plugin_settings(config: &PluginsConfig) -> PluginSettings {
     PluginSettings {
         runs: config.runs,
         runs_per_user: config.runs_per_user,
@@ -97,24 +100,27 @@ fn settings(config: &PluginsConfig) -> PluginSettings {
         memory: config.memory_bytes,
         time: Duration::from_millis(config.time_ms),
         compute: Duration::from_millis(config.compute_ms),
-        room: Room { keys: config.storage_keys, bytes: config.storage_bytes },
+        room: PluginDataQuota { keys: config.storage_keys, bytes: config.storage_bytes },
     }
 }
 
-fn setup(config: &PluginsConfig, environment: &Environment) -> Result<TrustSetup, StartError> {
-    let root = config.root_key.as_deref().map(|text| public_key(text.trim())).transpose()?;
+fn trust_setup(
+    config: &PluginsConfig,
+    environment: &UpstreamEnvironment,
+) -> Result<TrustSetup, ServerStartError> {
+    let root = config.root_key.as_deref().map(|text| parse_public_key(text.trim())).transpose()?;
     Ok(TrustSetup {
         root,
         keys_file: config.keys_file.clone(),
         revocations_file: config.revocations_file.clone(),
-        curator: secret_key(
+        curator: load_secret_key(
             "curator_key",
             config.curator_key_file.as_deref(),
             config.curator_key_env.as_deref(),
             environment,
         )?,
         owner: config.curator_name.clone(),
-        root_secret: secret_key(
+        root_secret: load_secret_key(
             "root_secret",
             config.root_secret_file.as_deref(),
             config.root_secret_env.as_deref(),
@@ -124,40 +130,46 @@ fn setup(config: &PluginsConfig, environment: &Environment) -> Result<TrustSetup
     })
 }
 
-fn wrong(key: &str, why: impl std::fmt::Display) -> StartError {
-    StartError::Config(format!("plugins.{key}: {why}"))
+fn plugins_config_error(key: &str, why: impl std::fmt::Display) -> ServerStartError {
+    ServerStartError::Config(format!("plugins.{key}: {why}"))
 }
 
-fn public_key(text: &str) -> Result<PublicKey, StartError> {
+fn parse_public_key(text: &str) -> Result<PublicKey, ServerStartError> {
     let read = if text.starts_with("-----") {
         PublicKey::from_pem(text)
     } else {
         PublicKey::try_from(text.to_owned())
     };
-    read.map_err(|error| wrong("root_key", error))
+    read.map_err(|error| plugins_config_error("root_key", error))
 }
 
-fn secret_key(
+fn load_secret_key(
     name: &str,
     file: Option<&Path>,
     variable: Option<&str>,
-    environment: &Environment,
-) -> Result<Option<SecretKey>, StartError> {
+    environment: &UpstreamEnvironment,
+) -> Result<Option<SecretKey>, ServerStartError> {
     let (key, text) = match (file, variable) {
         (None, None) => return Ok(None),
         (Some(_), Some(_)) => {
-            return Err(wrong(&format!("{name}_file"), format!("set either this or {name}_env")));
+            return Err(plugins_config_error(
+                &format!("{name}_file"),
+                format!("set either this or {name}_env"),
+            ));
         }
         (Some(path), None) => {
             let key = format!("{name}_file");
             let text = std::fs::read_to_string(path);
-            (key.clone(), text.map_err(|error| wrong(&key, format!("{}: {error}", path.display())))?)
+            (
+                key.clone(),
+                text.map_err(|error| plugins_config_error(&key, format!("{}: {error}", path.display())))?,
+            )
         }
         (None, Some(variable)) => {
             let key = format!("{name}_env");
             let text = environment(variable);
-            (key.clone(), text.ok_or_else(|| wrong(&key, format!("{variable} is not set")))?)
+            (key.clone(), text.ok_or_else(|| plugins_config_error(&key, format!("{variable} is not set")))?)
         }
     };
-    SecretKey::from_pem(&text).map(Some).map_err(|error| wrong(&key, error))
+    SecretKey::from_pem(&text).map(Some).map_err(|error| plugins_config_error(&key, error))
 }

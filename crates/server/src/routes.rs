@@ -11,24 +11,25 @@ use http::{Method, StatusCode, Uri};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::{
-    auth::Guarded, console, doors::chat, doors::mcp, doors::rest, doors::ws, error::Failure, state::AppState,
+    auth::GuardedHandler, console, doors::chat, doors::mcp, doors::rest, doors::ws, error::RequestError,
+    state::ServerState,
 };
 
 /// Who may use a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum RouteAccess {
     /// Everybody.
     Public,
     /// Somebody we know.
-    Known,
+    Authenticated,
     /// A person, by token; no app.
     Person,
     /// A user, or an operator for one.
     User,
     /// A user with a session, or an app or operator for one.
-    Acting,
+    Caller,
     /// A developer or operator.
-    Builder,
+    Developer,
     /// The app's developer, an operator, or the app itself.
     Owner,
     /// A curator or operator.
@@ -50,7 +51,7 @@ pub struct Route {
     /// `/api/apps/{package}`
     pub path: &'static str,
     /// Who may use it.
-    pub access: Access,
+    pub access: RouteAccess,
     /// What it does.
     pub summary: &'static str,
     /// Whether it is part of the API, and not a file of a web page.
@@ -62,7 +63,7 @@ pub struct Route {
     pub(crate) headers: &'static [(&'static str, &'static str)],
     pub(crate) success: u16,
     pub(crate) deprecated: bool,
-    handler: MethodRouter<AppState>,
+    handler: MethodRouter<ServerState>,
 }
 
 impl Route {
@@ -70,15 +71,15 @@ impl Route {
     pub(crate) fn new<H, T>(
         method: Method,
         path: &'static str,
-        access: Access,
+        access: RouteAccess,
         summary: &'static str,
         handler: H,
     ) -> Self
     where
-        H: Handler<T, AppState>,
+        H: Handler<T, ServerState>,
         T: 'static,
     {
-        Self::checked_by_handler(method, path, access, summary, Guarded { access, handler })
+        Self::checked_by_handler(method, path, access, summary, GuardedHandler { access, handler })
     }
 
     /// A route whose handler enforces the access rule itself, because the credential is not where others have it, or a refusal
@@ -86,12 +87,12 @@ impl Route {
     pub(crate) fn checked_by_handler<H, T>(
         method: Method,
         path: &'static str,
-        access: Access,
+        access: RouteAccess,
         summary: &'static str,
         handler: H,
     ) -> Self
     where
-        H: Handler<T, AppState>,
+        H: Handler<T, ServerState>,
         T: 'static,
     {
         let filter = MethodFilter::try_from(method.clone()).unwrap_or(MethodFilter::GET);
@@ -112,18 +113,18 @@ impl Route {
         }
     }
 
-    pub(crate) fn takes<T: JsonSchema>(mut self) -> Self {
+    pub(crate) fn request_body<T: JsonSchema>(mut self) -> Self {
         self.request = Some(SchemaGenerator::subschema_for::<T>);
         self
     }
 
-    pub(crate) fn gives<T: JsonSchema>(mut self) -> Self {
+    pub(crate) fn response_body<T: JsonSchema>(mut self) -> Self {
         self.response = Some(SchemaGenerator::subschema_for::<T>);
         self
     }
 
     /// The form of its failures, beside the common one.
-    pub(crate) fn fails<T: JsonSchema>(mut self) -> Self {
+    pub(crate) fn error_body<T: JsonSchema>(mut self) -> Self {
         self.failure = Some(SchemaGenerator::subschema_for::<T>);
         self
     }
@@ -138,7 +139,7 @@ impl Route {
         self
     }
 
-    pub(crate) fn success(mut self, status: u16) -> Self {
+    pub(crate) fn success_status(mut self, status: u16) -> Self {
         self.success = status;
         self
     }
@@ -155,7 +156,7 @@ impl Route {
 }
 
 /// Every route.
-pub fn table() -> Vec<Route> {
+pub fn route_table() -> Vec<Route> {
     let mut routes = Vec::new();
     routes.extend(rest::tools::routes());
     routes.extend(rest::calls::routes());
@@ -189,19 +190,20 @@ pub fn table() -> Vec<Route> {
     routes
 }
 
-pub(crate) fn router() -> Router<AppState> {
-    let router =
-        table().into_iter().fold(Router::new(), |router, route| router.route(route.path, route.handler));
-    router.fallback(no_route).method_not_allowed_fallback(no_method)
+pub(crate) fn build_router() -> Router<ServerState> {
+    let router = route_table()
+        .into_iter()
+        .fold(Router::new(), |router, route| router.route(route.path, route.handler));
+    router.fallback(route_not_found).method_not_allowed_fallback(method_not_allowed)
 }
 
-async fn no_route(uri: Uri) -> Response {
-    Failure::not_found(format_args!("route {}", uri.path())).into_response()
+async fn route_not_found(uri: Uri) -> Response {
+    RequestError::not_found(format_args!("route {}", uri.path())).into_response()
 }
 
-async fn no_method(method: Method, uri: Uri) -> Response {
+async fn method_not_allowed(method: Method, uri: Uri) -> Response {
     let text = format!("{} does not take {method}; see /api/openapi.json", uri.path());
-    let mut response = Failure::invalid(text).into_response();
+    let mut response = RequestError::invalid_request(text).into_response();
     *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
     response
 }

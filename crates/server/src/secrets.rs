@@ -6,7 +6,8 @@ use aws_lc_rs::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, Unb
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use toolyard_core::ports::{
-    AppChange, Ids, NewUpstream, Secrets, StoreError, Stores, Unsealed, UpstreamRecord, UpstreamWrite,
+    AppChange, IdGenerator, NewUpstreamRecord, SecretSealer, StoreError, Stores, UnsealError, UpstreamRecord,
+    UpstreamWrite,
 };
 
 /// The root key is missing, unreadable or malformed.
@@ -32,7 +33,7 @@ pub enum RootKeyError {
         "{source_of_key} is not the root key of the database {database}: put the right key back, or name the old one in \
          auth.old_root_key if you are changing it. If it is lost, start once with auth.accept_new_root_key = true"
     )]
-    Other {
+    Mismatch {
         /// Where the key came from.
         source_of_key: String,
         /// The database.
@@ -52,32 +53,32 @@ pub enum RootKeyError {
 pub struct RootKeys {
     keys: Vec<[u8; 32]>,
     seals: Vec<LessSafeKey>,
-    ids: std::sync::Arc<dyn Ids>,
+    ids: std::sync::Arc<dyn IdGenerator>,
 }
 
 impl RootKeys {
     /// Keys, the current one first.
-    pub fn new(keys: Vec<[u8; 32]>, ids: std::sync::Arc<dyn Ids>) -> Self {
-        let seal = |root: &[u8; 32]| UnboundKey::new(&CHACHA20_POLY1305, &derive(root, "seal")).ok();
+    pub fn new(keys: Vec<[u8; 32]>, ids: std::sync::Arc<dyn IdGenerator>) -> Self {
+        let seal = |root: &[u8; 32]| UnboundKey::new(&CHACHA20_POLY1305, &derive_subkey(root, "seal")).ok();
         let seals = keys.iter().filter_map(seal).map(LessSafeKey::new).collect();
         Self { keys, seals, ids }
     }
 
     /// What a store keeps to recognise a root key, the current one first. It says nothing about the key.
-    pub(crate) fn checks(&self) -> Vec<[u8; 32]> {
-        self.derive("root-key-check")
+    pub(crate) fn key_checks(&self) -> Vec<[u8; 32]> {
+        self.derive_keys("root-key-check")
     }
 
     /// The key in a file, made where there is none.
-    pub fn in_file(file: &Path, ids: &dyn Ids) -> Result<[u8; 32], RootKeyError> {
+    pub fn load_or_create(file: &Path, ids: &dyn IdGenerator) -> Result<[u8; 32], RootKeyError> {
         let failed = |error| RootKeyError::File { file: file.display().to_string(), error };
         match std::fs::read_to_string(file) {
             Ok(text) => {
                 toolyard_store::restrict_file(file);
-                parse(text.trim(), &file.display().to_string())
+                parse_root_key(text.trim(), &file.display().to_string())
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                let text = ids.secret();
+                let text = ids.new_secret();
                 if let Some(folder) = file.parent() {
                     toolyard_store::create_private_folder(folder).map_err(failed)?;
                 }
@@ -86,7 +87,7 @@ impl RootKeys {
                 #[cfg(unix)]
                 std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
                 options.open(file).and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)?;
-                parse(&text, "the new key")
+                parse_root_key(&text, "the new key")
             }
             Err(error) => Err(failed(error)),
         }
@@ -94,13 +95,13 @@ impl RootKeys {
 }
 
 /// A root key from its text.
-pub fn parse(text: &str, what: &str) -> Result<[u8; 32], RootKeyError> {
+pub fn parse_root_key(text: &str, what: &str) -> Result<[u8; 32], RootKeyError> {
     let bytes = hex::decode(text).ok().and_then(|bytes| bytes.try_into().ok());
     bytes.ok_or_else(|| RootKeyError::Malformed(what.to_owned()))
 }
 
 /// A subkey for a purpose. The root key is uniform, so one HMAC is a sound derivation.
-fn derive(root: &[u8; 32], purpose: &str) -> [u8; 32] {
+fn derive_subkey(root: &[u8; 32], purpose: &str) -> [u8; 32] {
     #[expect(clippy::expect_used, reason = "HMAC is defined for keys of every length")]
     let mut mac = Hmac::<Sha256>::new_from_slice(root).expect("HMAC takes any key");
     mac.update(b"toolyard/");
@@ -108,10 +109,10 @@ fn derive(root: &[u8; 32], purpose: &str) -> [u8; 32] {
     mac.finalize().into_bytes().into()
 }
 
-impl Secrets for RootKeys {
+impl SecretSealer for RootKeys {
     fn seal(&self, plain: &str) -> Vec<u8> {
         let mut nonce = [0; NONCE_LEN];
-        self.ids.fill(&mut nonce);
+        self.ids.fill_random(&mut nonce);
         let mut sealed = plain.as_bytes().to_vec();
         let first = self.seals.first();
         let done = first.map(|key| {
@@ -124,51 +125,51 @@ impl Secrets for RootKeys {
         [nonce.as_slice(), &sealed].concat()
     }
 
-    fn open(&self, sealed: &[u8]) -> Result<String, Unsealed> {
-        let (nonce, sealed) = sealed.split_first_chunk::<NONCE_LEN>().ok_or(Unsealed)?;
+    fn unseal(&self, sealed: &[u8]) -> Result<String, UnsealError> {
+        let (nonce, sealed) = sealed.split_first_chunk::<NONCE_LEN>().ok_or(UnsealError)?;
         for key in &self.seals {
             let mut text = sealed.to_vec();
             if let Ok(plain) =
                 key.open_in_place(Nonce::assume_unique_for_key(*nonce), Aad::empty(), &mut text)
             {
-                return String::from_utf8(plain.to_vec()).map_err(|_| Unsealed);
+                return String::from_utf8(plain.to_vec()).map_err(|_| UnsealError);
             }
         }
-        Err(Unsealed)
+        Err(UnsealError)
     }
 
-    fn derive(&self, purpose: &str) -> Vec<[u8; 32]> {
-        self.keys.iter().map(|root| derive(root, purpose)).collect()
+    fn derive_keys(&self, purpose: &str) -> Vec<[u8; 32]> {
+        self.keys.iter().map(|root| derive_subkey(root, purpose)).collect()
     }
 }
 
 /// Seals with the current root key what was sealed before, so that the old one can go: the apps' signing secrets, and
 /// the secrets of upstreams and the tokens of their users. What opens with neither is left as it is.
-pub(crate) async fn seal_anew(stores: &Stores, secrets: &dyn Secrets) -> Result<(), StoreError> {
-    let again = |sealed: &Vec<u8>| secrets.open(sealed).map(|plain| secrets.seal(&plain));
-    for app in stores.apps.list(None).await? {
+pub(crate) async fn reseal_all(stores: &Stores, secrets: &dyn SecretSealer) -> Result<(), StoreError> {
+    let again = |sealed: &Vec<u8>| secrets.unseal(sealed).map(|plain| secrets.seal(&plain));
+    for app in stores.apps.list_apps(None).await? {
         let signing = app.keys().map(|keys| keys.signing.as_slice()).unwrap_or_default();
         match signing.iter().map(again).collect::<Result<Vec<_>, _>>() {
             Ok(signing) => {
-                stores.apps.change(&app.package, AppChange::Signing(signing), app.updated_at).await?;
+                stores.apps.change_app(&app.package, AppChange::Signing(signing), app.updated_at).await?;
             }
-            Err(Unsealed) => {
+            Err(UnsealError) => {
                 tracing::warn!(app = %app.package, "its signing secret opens with neither root key; make a new one");
             }
         }
     }
-    for (package, owner, upstream) in stores.upstreams.upstreams().await? {
-        let Some(app) = stores.apps.find(&package).await? else { continue };
+    for (package, owner, upstream) in stores.upstreams.list_upstreams().await? {
+        let Some(app) = stores.apps.find_app(&package).await? else { continue };
         match again(&upstream.sealed) {
             Ok(sealed) => {
                 let upstream = UpstreamRecord { sealed, ..upstream };
                 let (at, write) = (app.updated_at, UpstreamWrite::Change);
                 stores
                     .upstreams
-                    .put_upstream(NewUpstream { package, owner, upstream, at, write, moved: false })
+                    .put_upstream(NewUpstreamRecord { package, owner, upstream, at, write, moved: false })
                     .await?;
             }
-            Err(Unsealed) => {
+            Err(UnsealError) => {
                 tracing::warn!(%package, "its secrets open with neither root key; set them anew");
             }
         }
@@ -176,7 +177,7 @@ pub(crate) async fn seal_anew(stores: &Stores, secrets: &dyn Secrets) -> Result<
     for (package, user, token) in stores.upstream_tokens.all_tokens().await? {
         match again(&token) {
             Ok(sealed) => drop(stores.upstream_tokens.set_token(&package, &user, Some(sealed)).await?),
-            Err(Unsealed) => {
+            Err(UnsealError) => {
                 tracing::warn!(%package, "a user's token opens with neither root key; the user has to authorize again");
             }
         }
@@ -199,25 +200,25 @@ mod tests {
         let new = RootKeys::new(vec![[2; 32]], Arc::new(SystemIds));
         let sealed = old.seal("secret");
         assert_ne!(sealed, old.seal("secret"));
-        assert_eq!(both.open(&sealed).unwrap(), "secret");
-        assert_eq!(new.open(&sealed), Err(Unsealed));
-        assert_eq!(new.open(&both.seal("x")).unwrap(), "x");
-        assert_eq!(old.open(b"short"), Err(Unsealed));
-        assert_ne!(old.derive("a"), old.derive("b"));
+        assert_eq!(both.unseal(&sealed).unwrap(), "secret");
+        assert_eq!(new.unseal(&sealed), Err(UnsealError));
+        assert_eq!(new.unseal(&both.seal("x")).unwrap(), "x");
+        assert_eq!(old.unseal(b"short"), Err(UnsealError));
+        assert_ne!(old.derive_keys("a"), old.derive_keys("b"));
     }
 
     #[test]
     fn a_key_file_is_made_once_and_only_for_its_owner() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("deep/root.key");
-        let key = RootKeys::in_file(&file, &SystemIds).unwrap();
-        assert_eq!(RootKeys::in_file(&file, &SystemIds).unwrap(), key);
+        let key = RootKeys::load_or_create(&file, &SystemIds).unwrap();
+        assert_eq!(RootKeys::load_or_create(&file, &SystemIds).unwrap(), key);
         #[cfg(unix)]
         assert_eq!(
             std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file).unwrap().permissions()) & 0o777,
             0o600
         );
         std::fs::write(&file, "junk").unwrap();
-        assert!(matches!(RootKeys::in_file(&file, &SystemIds), Err(RootKeyError::Malformed(_))));
+        assert!(matches!(RootKeys::load_or_create(&file, &SystemIds), Err(RootKeyError::Malformed(_))));
     }
 }

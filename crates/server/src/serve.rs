@@ -4,9 +4,9 @@ use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
 
 use tokio::{net::TcpListener, runtime::Handle};
 use tokio_util::sync::CancellationToken;
-use toolyard_core::ports::{Clock, Ids, StoreError, SystemClock, SystemIds};
+use toolyard_core::ports::{Clock, IdGenerator, StoreError, SystemClock, SystemIds};
 use toolyard_net::HttpClient;
-use toolyard_sources::{upstream::Environment, worker::WorkerCommand};
+use toolyard_sources::{upstream::UpstreamEnvironment, worker::WorkerCommand};
 use toolyard_store::OpenError;
 
 use crate::{
@@ -14,12 +14,12 @@ use crate::{
     auth::TokenError,
     config::Config,
     console::ConsoleFiles,
-    hosts::{Checked, Hosts},
+    hosts::{HostCheckedRouter, HostRules},
     listen,
     process::Watchdog,
     routes,
     secrets::RootKeyError,
-    state::{AppState, Exposure},
+    state::{ServerExposure, ServerState},
     telemetry::TraceError,
 };
 
@@ -27,7 +27,7 @@ pub use crate::parts::root_key_file;
 
 /// Why the server does not start.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
+pub enum ServerStartError {
     /// The store.
     #[error(transparent)]
     Store(#[from] OpenError),
@@ -53,21 +53,21 @@ pub enum StartError {
     },
 }
 
-impl StartError {
+impl ServerStartError {
     /// The store was opened, and cannot be read all the same.
-    pub(crate) fn unreadable(error: StoreError) -> Self {
+    pub(crate) fn store_unreadable(error: StoreError) -> Self {
         Self::Config(error.to_string())
     }
 }
 
 /// Time, chance and the network, passed in so that a test can move them.
-pub struct World {
+pub struct ServerDependencies {
     /// The time of day.
     pub clock: Arc<dyn Clock>,
     /// Unguessable numbers.
-    pub ids: Arc<dyn Ids>,
+    pub ids: Arc<dyn IdGenerator>,
     /// The environment that upstreams may name.
-    pub environment: Environment,
+    pub environment: UpstreamEnvironment,
     /// The web console.
     pub console: ConsoleFiles,
     /// What sends requests that leave, if not the server's own client, which follows the configuration.
@@ -77,30 +77,30 @@ pub struct World {
     pub worker: Option<WorkerCommand>,
 }
 
-impl Default for World {
+impl Default for ServerDependencies {
     fn default() -> Self {
-        Self::of(&[])
+        Self::with_environment(&[])
     }
 }
 
-impl World {
+impl ServerDependencies {
     /// This machine, with these variables.
-    pub fn of(environment: &[(String, String)]) -> Self {
+    pub fn with_environment(environment: &[(String, String)]) -> Self {
         let variables: HashMap<String, String> = environment.iter().cloned().collect();
         Self {
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
             environment: Arc::new(move |name| variables.get(name).cloned()),
-            console: ConsoleFiles::built(),
+            console: ConsoleFiles::from_build(),
             http: None,
             worker: None,
         }
     }
 }
 
-impl World {
+impl ServerDependencies {
     /// What is started as a worker.
-    pub(crate) fn worker(&self) -> Option<WorkerCommand> {
+    pub(crate) fn worker_command(&self) -> Option<WorkerCommand> {
         self.worker.clone().or_else(WorkerCommand::this_program)
     }
 }
@@ -110,13 +110,17 @@ pub struct Server {
     /// Where it listens.
     pub address: SocketAddr,
     /// Everything in it.
-    pub state: AppState,
+    pub state: ServerState,
     listener: TcpListener,
-    service: Checked,
+    service: HostCheckedRouter,
 }
 
 /// Runs a server until `stop` fires, then drains it.
-pub async fn serve(config: Config, world: World, stop: CancellationToken) -> Result<(), StartError> {
+pub async fn run_server(
+    config: Config,
+    world: ServerDependencies,
+    stop: CancellationToken,
+) -> Result<(), ServerStartError> {
     let server = Server::start(config, world).await?;
     tracing::info!(address = %server.address, auth = ?server.state.auth_mode, "listening");
     server.run(stop).await;
@@ -125,13 +129,13 @@ pub async fn serve(config: Config, world: World, stop: CancellationToken) -> Res
 
 impl Server {
     /// Listens, and builds everything.
-    pub async fn start(mut config: Config, world: World) -> Result<Self, StartError> {
-        let listen = |error| StartError::Listen { address: config.server.listen, error };
+    pub async fn start(mut config: Config, world: ServerDependencies) -> Result<Self, ServerStartError> {
+        let listen = |error| ServerStartError::Listen { address: config.server.listen, error };
         let listener = TcpListener::bind(config.server.listen).await.map_err(listen)?;
         config.server.listen = listener.local_addr().map_err(listen)?;
-        let state = assemble(config, world, Exposure::Network).await?;
-        let hosts = Hosts::new(&state.config.server, state.auth_mode);
-        let service = Checked::new(hosts, routes::router().with_state(state.clone()));
+        let state = assemble(config, world, ServerExposure::Network).await?;
+        let hosts = HostRules::new(&state.config.server, state.auth_mode);
+        let service = HostCheckedRouter::new(hosts, routes::build_router().with_state(state.clone()));
         Ok(Self { address: state.config.server.listen, state, listener, service })
     }
 
@@ -144,7 +148,7 @@ impl Server {
             tracing::error!(%error, "workers are not watched");
         }
         tokio::select! {
-            () = listen::serve(listener, service, &state) => {}
+            () = listen::serve_connections(listener, service, &state) => {}
             () = stop.cancelled() => {}
         }
         drain(&state).await;

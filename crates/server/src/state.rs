@@ -6,9 +6,9 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use toolyard_agent::shortlist::vectors::WordVectors;
 use toolyard_core::{
     Catalog, Executor,
-    kept::KeptResults,
+    long_results::LongResults,
     policy::LocalLimiter,
-    ports::{Clock, Ids, Secrets, Stores},
+    ports::{Clock, IdGenerator, SecretSealer, Stores},
 };
 use toolyard_net::Guard;
 use toolyard_platform::Platform;
@@ -16,28 +16,28 @@ use toolyard_sessions::Sessions;
 use toolyard_sources::UpstreamSource;
 
 use crate::{
-    auth::{Oidc, TokenSigner},
+    auth::{OidcVerifier, TokenSigner},
     change_feed::ChangeFeed,
     config::{AuthMode, Config},
     connections::ProcessState,
     console::ConsoleFiles,
-    doors::chat::{Replays, TurnGate},
+    doors::chat::{ResumableStreams, TurnGate},
     doors::mcp::McpDoor,
-    icons::Icons,
+    icons::IconCache,
     lifecycle::Lifecycle,
-    models::ModelBook,
-    plugins::PluginDesk,
-    speech::Speech,
+    models::ModelRegistry,
+    plugins::PluginRuntime,
+    speech::SpeechEngine,
     telemetry::CallMetrics,
-    tickets::Tickets,
+    tickets::SocketTickets,
 };
 
 /// What handlers share. Cheap to clone.
-pub type AppState = Arc<Shared>;
+pub type ServerState = Arc<SharedState>;
 
 /// Who can send requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Exposure {
+pub(crate) enum ServerExposure {
     /// Everyone who reaches the address.
     Network,
     /// Only the program that this platform runs in. It says for which user it asks.
@@ -45,13 +45,13 @@ pub(crate) enum Exposure {
 }
 
 /// Everything that handlers need.
-pub struct Shared {
+pub struct SharedState {
     /// The configuration as it was loaded.
     pub config: Config,
     /// How callers are believed.
     pub auth_mode: AuthMode,
     /// Who can send requests.
-    pub(crate) exposure: Exposure,
+    pub(crate) exposure: ServerExposure,
     /// What must last.
     pub stores: Stores,
     /// Who sees what.
@@ -61,11 +61,11 @@ pub struct Shared {
     /// MCP servers in the world, live.
     pub upstreams: Arc<UpstreamSource>,
     /// Plugins: whom to believe, and what runs them.
-    pub plugins: PluginDesk,
+    pub plugins: PluginRuntime,
     /// Who is live.
     pub sessions: Sessions,
     /// Words to sound, and sound to words.
-    pub speech: Speech,
+    pub speech: SpeechEngine,
     /// Rate limits, to be tidied now and then.
     pub limiter: Arc<LocalLimiter>,
     /// Every change: the verbs' stores, clock, secrets and limits.
@@ -73,13 +73,13 @@ pub struct Shared {
     /// Tokens of this server.
     pub tokens: Arc<TokenSigner>,
     /// Tokens of another issuer.
-    pub oidc: Option<Oidc>,
+    pub oidc: Option<OidcVerifier>,
     /// The root key's work.
-    pub secrets: Arc<dyn Secrets>,
+    pub secrets: Arc<dyn SecretSealer>,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
     /// Unguessable numbers.
-    pub ids: Arc<dyn Ids>,
+    pub ids: Arc<dyn IdGenerator>,
     /// Where apps and upstreams may be.
     pub guard: Guard,
     /// The MCP door's streams, questions and sessions.
@@ -87,19 +87,19 @@ pub struct Shared {
     /// Changes of lists, for pages that show them.
     pub(crate) change_feed: ChangeFeed,
     /// One-use tickets with which browsers open sockets.
-    pub(crate) tickets: Tickets,
+    pub(crate) tickets: SocketTickets,
     /// The web console.
     pub console: ConsoleFiles,
     /// Pictures of apps.
-    pub(crate) icons: Icons,
+    pub(crate) icons: IconCache,
     /// Who answers in chats.
-    pub models: Arc<ModelBook>,
+    pub models: Arc<ModelRegistry>,
     /// Results that are too long for a model.
-    pub kept: Arc<KeptResults>,
+    pub long_results: Arc<LongResults>,
     /// Word vectors, by which tools are chosen.
     pub vectors: Option<Arc<WordVectors>>,
     /// Answers of chats that can be heard again.
-    pub(crate) replays: Replays,
+    pub(crate) replays: ResumableStreams,
     /// Answers of each user, at once and in a minute.
     pub(crate) turns: TurnGate,
     /// What bounds and watches the process.
@@ -114,10 +114,10 @@ pub struct Shared {
     pub openapi: bytes::Bytes,
 }
 
-impl Shared {
+impl SharedState {
     /// Whether `X-User-Id` alone says who asks.
     pub(crate) fn trusts_user_header(&self) -> bool {
-        self.exposure == Exposure::Embedded || self.auth_mode == AuthMode::Dev
+        self.exposure == ServerExposure::Embedded || self.auth_mode == AuthMode::Dev
     }
 
     /// How this server is reached from outside, without a slash at its end.

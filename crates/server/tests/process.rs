@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use toolyard_server::{Server, World, config::Config, process::StopSignals, telemetry};
+use toolyard_server::{Server, ServerDependencies, config::Config, process::StopSignals, telemetry};
 
 /// Says to this very program that it is the server, and where its data are.
 const DATA: &str = "STUCK_SERVER_DATA";
@@ -35,7 +35,7 @@ fn stuck_server() {
     runtime.block_on(async {
         let _log = telemetry::init_log(&config.log).unwrap();
         let signals = StopSignals::listen(STOP).unwrap();
-        let server = Server::start(config, World::of(&[])).await.unwrap();
+        let server = Server::start(config, ServerDependencies::with_environment(&[])).await.unwrap();
         println!("listening on {}", server.address);
         for _ in 0..stuck {
             server.state.lifecycle.spawn(async {
@@ -45,7 +45,7 @@ fn stuck_server() {
                 }
             });
         }
-        server.run(signals.token()).await;
+        server.run(signals.stop_token()).await;
     });
 }
 

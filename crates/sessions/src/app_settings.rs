@@ -10,33 +10,33 @@ use toolyard_protocol::{
     },
 };
 
-use crate::{run::Run, sessions::Sessions};
+use crate::{run::AppRun, sessions::Sessions};
 
 impl Sessions {
     /// Tells the app, if it runs; otherwise it learns of them when it starts.
-    pub(crate) fn tell_settings(
+    pub(crate) fn send_app_settings(
         &self,
         user: &UserId,
         app: &AppRecord,
         settings: &[Value],
         platform: &PlatformSettings,
     ) {
-        let Some(live) = self.find(user) else { return };
+        let Some(live) = self.find_user(user) else { return };
         let state = live.lock();
-        if let Some(outbox) = state.apps.get(&app.package).and_then(Run::outbox) {
+        if let Some(outbox) = state.apps.get(&app.package).and_then(AppRun::outbox) {
             let update = SettingsUpdate { package_name: app.package.clone(), settings: settings.to_vec() };
-            outbox.control(ToApp::SettingsUpdate(update).to_text());
+            outbox.send_control(ToApp::SettingsUpdate(update).to_text());
             // SDK 2 takes the list for the settings of the platform as well and loses those, so they follow.
-            outbox.control(platform_update(platform));
+            outbox.send_control(platform_update(platform));
         }
     }
 
     /// Tells every app of the user that settings of the platform are others.
-    pub(crate) fn tell_platform_settings(&self, user: &UserId, settings: &PlatformSettings) {
-        let Some(live) = self.find(user) else { return };
+    pub(crate) fn send_platform_settings(&self, user: &UserId, settings: &PlatformSettings) {
+        let Some(live) = self.find_user(user) else { return };
         let update = platform_update(settings);
-        for outbox in live.lock().apps.values().filter_map(Run::outbox) {
-            outbox.control(update.clone());
+        for outbox in live.lock().apps.values().filter_map(AppRun::outbox) {
+            outbox.send_control(update.clone());
         }
     }
 

@@ -15,7 +15,7 @@ use toolyard_protocol::{
         audio::AudioPlayResponse,
         webhook::StopReason,
     },
-    stream::{Subscription, SubscriptionSet},
+    stream::{StreamSubscription, SubscriptionSet},
 };
 
 use crate::{
@@ -23,32 +23,32 @@ use crate::{
     live_stream::{NO_MANAGED_STREAMS, fields_of, managed_stream_failed, stream_failed},
     message_rules::MessageRefusal,
     photos::PhotoFailure,
-    sessions::{Sessions, unavailable},
-    user::User,
+    sessions::{Sessions, unavailable_error},
+    user::LiveUser,
 };
 
 /// One socket of an app. Dropping it says that the socket is gone.
 pub struct AppSocket {
     pub(crate) sessions: Sessions,
-    pub(crate) live: Arc<User>,
+    pub(crate) live: Arc<LiveUser>,
     pub(crate) package: PackageName,
     pub(crate) number: u64,
 }
 
 impl AppSocket {
     /// The app gave a sign of life.
-    pub fn gave_sign(&self) {
-        self.sessions.sign_of(&self.live, &self.package, self.number);
+    pub fn note_activity(&self) {
+        self.sessions.confirm_running(&self.live, &self.package, self.number);
     }
 
     /// Takes one message. Nothing that an app says is fatal; how fast it says it can be.
     pub fn receive(&self, text: &str) {
-        self.gave_sign();
-        if !self.admit() {
+        self.note_activity();
+        if !self.admit_message() {
             return;
         }
-        match FromApp::read(text) {
-            Ok(message) => self.check(message),
+        match FromApp::parse(text) {
+            Ok(message) => self.handle_if_allowed(message),
             Err(error) => {
                 tracing::warn!(app = %self.package, user = %self.live.id, %error, "unreadable message")
             }
@@ -57,17 +57,17 @@ impl AppSocket {
 
     /// A frame that apps do not send. It counts, and nothing else.
     pub fn ignore_binary(&self) {
-        self.admit();
+        self.admit_message();
     }
 
     /// Counts a message. False where this socket is not the app's any longer, or the app sent too many: then it is stopped.
-    fn admit(&self) -> bool {
+    fn admit_message(&self) -> bool {
         let (session, rate) = {
             let mut state = self.live.lock();
-            let current = |run: &&mut crate::run::Run| run.is_link(self.number) && run.is_connected();
+            let current = |run: &&mut crate::run::AppRun| run.is_link(self.number) && run.is_connected();
             let Some(run) = state.apps.get_mut(&self.package).filter(current) else { return false };
             let rate = self.sessions.parts().settings.app_messages;
-            if run.rate.take(Instant::now(), rate) {
+            if run.rate.try_take(Instant::now(), rate) {
                 return true;
             }
             if let Some(link) = &run.link {
@@ -75,17 +75,17 @@ impl AppSocket {
                     reason: Some(StopReason::Error),
                     timestamp: Some(self.sessions.timestamp()),
                 };
-                link.outbox.control(ToApp::AppStopped(notice).to_text());
+                link.outbox.send_control(ToApp::AppStopped(notice).to_text());
                 link.outbox.close(1000, "App stopped");
             }
-            run.enter(crate::run::Phase::Stopping);
+            run.set_phase(crate::run::RunPhase::Stopping);
             (run.session.clone(), rate)
         };
         tracing::warn!(
             app = %self.package, user = %self.live.id, per_s = rate.per_s, burst = rate.burst,
             "app stopped: it sent too many messages"
         );
-        let why = unavailable(format!("{} sent too many messages and was stopped.", self.package));
+        let why = unavailable_error(format!("{} sent too many messages and was stopped.", self.package));
         let (sessions, live, package) = (self.sessions.clone(), self.live.clone(), self.package.clone());
         self.sessions.parts().tasks.spawn(async move {
             sessions.end_run(&live, &package, &session, why).await;
@@ -94,7 +94,7 @@ impl AppSocket {
     }
 
     /// Does what the app says if it may, else tells it what it lacks.
-    fn check(&self, message: FromApp) {
+    fn handle_if_allowed(&self, message: FromApp) {
         let kind = message.kind();
         let dashboard = self.sessions.parts().settings.dashboard_app.as_ref();
         let checked = match self.live.lock().apps.get(&self.package) {
@@ -103,37 +103,37 @@ impl AppSocket {
         };
         match checked {
             Err(refusal) => {
-                self.refuse(kind, refusal);
-                self.fail(&message, &refusal.explain());
+                self.send_refusal(kind, refusal);
+                self.send_failure(&message, &refusal.explain());
             }
             // Whose live stream it is, is found out on the way.
             Ok(()) => {
-                if let Err(refusal) = self.handle(message) {
-                    self.refuse(kind, refusal);
+                if let Err(refusal) = self.handle_message(message) {
+                    self.send_refusal(kind, refusal);
                 }
             }
         }
     }
 
-    fn handle(&self, message: FromApp) -> Result<(), MessageRefusal> {
+    fn handle_message(&self, message: FromApp) -> Result<(), MessageRefusal> {
         let (sessions, live, package) = (&self.sessions, &self.live, &self.package);
         match message {
-            FromApp::SubscriptionUpdate(update) => self.subscribe(&update),
-            FromApp::DisplayEvent(event) => sessions.draw(live, package, event),
-            FromApp::AudioPlayRequest(request) => sessions.play(live, package, request),
-            FromApp::AudioStopRequest(request) => sessions.be_quiet(live, package, request),
+            FromApp::SubscriptionUpdate(update) => self.update_subscriptions(&update),
+            FromApp::DisplayEvent(event) => sessions.draw_picture(live, package, event),
+            FromApp::AudioPlayRequest(request) => sessions.play_audio(live, package, request),
+            FromApp::AudioStopRequest(request) => sessions.stop_audio(live, package, request),
             FromApp::PhotoRequest(request) => sessions.take_photo(live, package, &request),
             FromApp::RgbLedControl(request) => sessions.switch_led(live, package, &request),
-            FromApp::LocationPollRequest(request) => sessions.ask_location(live, package, request),
+            FromApp::LocationPollRequest(request) => sessions.request_location(live, package, request),
             FromApp::RtmpStreamRequest(fields) => sessions.start_stream(live, package, fields),
             FromApp::RtmpStreamStop(fields) => return sessions.stop_stream(live, package, &fields),
-            FromApp::ManagedStreamRequest(_) => self.answer(&managed_stream_failed(NO_MANAGED_STREAMS)),
+            FromApp::ManagedStreamRequest(_) => self.send_message(&managed_stream_failed(NO_MANAGED_STREAMS)),
             // There is none to stop, and so the app has none.
             FromApp::ManagedStreamStop(_) => {
-                self.answer(&ToApp::ManagedStreamStatus(fields_of(json!({ "status": "stopped" }))));
+                self.send_message(&ToApp::ManagedStreamStatus(fields_of(json!({ "status": "stopped" }))));
             }
             FromApp::StreamStatusCheck(_) => sessions.check_stream(live, package),
-            FromApp::RequestWifiSetup(request) => sessions.ask_wifi(live, package, request),
+            FromApp::RequestWifiSetup(request) => sessions.request_wifi_setup(live, package, request),
             FromApp::OwnershipRelease(_) => {
                 let mut state = live.lock();
                 let link = state.apps.get_mut(package).and_then(|run| run.link.as_mut());
@@ -142,7 +142,7 @@ impl AppSocket {
                 }
             }
             // SDK 3 asks and wants an answer; SDK 2 never asks.
-            FromApp::Ping => self.answer(&ToApp::Pong),
+            FromApp::Ping => self.send_message(&ToApp::Pong),
             FromApp::DashboardContentUpdate(fields) => sessions.write_dashboard(live, package, &fields),
             FromApp::DashboardModeChange(fields) => sessions.change_dashboard_mode(live, &fields),
             FromApp::DashboardSystemUpdate(fields) => sessions.write_corner(live, &fields),
@@ -154,36 +154,38 @@ impl AppSocket {
     }
 
     /// Says what the app lacks, in the message in which its SDK looks for it.
-    fn refuse(&self, kind: AppMessageKind, refusal: MessageRefusal) {
+    fn send_refusal(&self, kind: AppMessageKind, refusal: MessageRefusal) {
         tracing::debug!(app = %self.package, user = %self.live.id, kind = kind.as_str(), ?refusal, "message refused");
         let detail = PermissionErrorDetail {
             stream: kind.as_str().to_owned(),
-            required_permission: refusal.required().to_owned(),
+            required_permission: refusal.requirement().to_owned(),
             message: refusal.explain(),
         };
         let message = format!("{} was refused: {}", kind.as_str(), refusal.explain());
-        self.answer(&ToApp::PermissionError(PermissionError { message, details: vec![detail] }));
+        self.send_message(&ToApp::PermissionError(PermissionError { message, details: vec![detail] }));
     }
 
     /// Ends the app's wait for an answer, where its SDK waits for one.
-    fn fail(&self, message: &FromApp, why: &str) {
+    fn send_failure(&self, message: &FromApp, why: &str) {
         match message {
-            FromApp::AudioPlayRequest(request) => self.answer(&ToApp::AudioPlayResponse(AudioPlayResponse {
-                request_id: request.request_id.clone(),
-                success: false,
-                error: Some(why.to_owned()),
-                duration: None,
-            })),
+            FromApp::AudioPlayRequest(request) => {
+                self.send_message(&ToApp::AudioPlayResponse(AudioPlayResponse {
+                    request_id: request.request_id.clone(),
+                    success: false,
+                    error: Some(why.to_owned()),
+                    duration: None,
+                }))
+            }
             FromApp::PhotoRequest(request) => {
                 let failure = PhotoFailure::new("PERMISSION_DENIED", why);
                 self.sessions.photo_failed(&self.live, &self.package, &request.request_id, failure);
             }
-            FromApp::RgbLedControl(request) => self.answer(&led_failed(&request.request_id, why)),
-            FromApp::RtmpStreamRequest(_) => self.answer(&stream_failed(why)),
-            FromApp::ManagedStreamRequest(_) => self.answer(&managed_stream_failed(why)),
+            FromApp::RgbLedControl(request) => self.send_message(&led_failed(&request.request_id, why)),
+            FromApp::RtmpStreamRequest(_) => self.send_message(&stream_failed(why)),
+            FromApp::ManagedStreamRequest(_) => self.send_message(&managed_stream_failed(why)),
             FromApp::StreamStatusCheck(_) => {
                 let none = fields_of(json!({ "hasActiveStream": false }));
-                self.answer(&ToApp::StreamStatusCheckResponse(none));
+                self.send_message(&ToApp::StreamStatusCheckResponse(none));
             }
             FromApp::ConnectionInit(_)
             | FromApp::Reconnect(_)
@@ -203,13 +205,13 @@ impl AppSocket {
         }
     }
 
-    fn answer(&self, message: &ToApp) {
-        self.live.lock().tell_app(&self.package, message);
+    fn send_message(&self, message: &ToApp) {
+        self.live.lock().send_to_app(&self.package, message);
     }
 
     /// Replaces what the app hears. Streams that it did not declare a permission for are dropped, and it is told.
-    fn subscribe(&self, update: &SubscriptionUpdate) {
-        let (mut wanted, rejected) = SubscriptionSet::read(&update.subscriptions);
+    fn update_subscriptions(&self, update: &SubscriptionUpdate) {
+        let (mut wanted, rejected) = SubscriptionSet::parse(&update.subscriptions);
         for rejected in rejected {
             tracing::warn!(app = %self.package, %rejected, "a subscription was not taken");
         }
@@ -226,7 +228,7 @@ impl AppSocket {
         if !dropped.is_empty()
             && let Some(link) = &run.link
         {
-            link.outbox.control(streams_refused(&dropped).to_text());
+            link.outbox.send_control(streams_refused(&dropped).to_text());
         }
         run.subscriptions = wanted;
         self.sessions.update_microphone(&mut state);
@@ -240,8 +242,8 @@ impl Drop for AppSocket {
 }
 
 /// Says which streams an app may not hear.
-pub(crate) fn streams_refused(dropped: &[Subscription]) -> ToApp {
-    let details = dropped.iter().filter_map(PermissionErrorDetail::of).collect();
+pub(crate) fn streams_refused(dropped: &[StreamSubscription]) -> ToApp {
+    let details = dropped.iter().filter_map(PermissionErrorDetail::for_subscription).collect();
     let message = "some streams need a permission that the app does not declare".to_owned();
     ToApp::PermissionError(PermissionError { message, details })
 }

@@ -21,9 +21,9 @@ use toolyard_protocol::{
 use crate::{
     app_socket::AppSocket,
     outbox::{Outbox, StateKey},
-    run::{Link, Phase, Run},
-    sessions::{Sessions, unavailable},
-    user::User,
+    run::{AppLink, AppRun, RunPhase},
+    sessions::{Sessions, unavailable_error},
+    user::LiveUser,
 };
 
 /// How long the first sign of an app may take after its ack; then calls go out all the same.
@@ -52,7 +52,7 @@ struct AckSettings {
 
 /// Why a socket is closed instead of acknowledged.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct AttachRefusal {
     /// A message that goes out first.
     pub message: Option<String>,
     /// The close code: 1000 where the app should let go, 1008 where it is not who it says it is.
@@ -63,28 +63,36 @@ pub struct Refused {
 
 impl Sessions {
     /// Lets an app's socket in, or says with which code it is closed.
-    pub async fn attach_app(&self, who: AppIntroduction, outbox: &Arc<Outbox>) -> Result<AppSocket, Refused> {
-        let (live, package, session) = self.recognise(&who)?;
-        let record = self.parts().stores.apps.find(&package).await.map_err(broken)?;
-        let record = record.filter(|record| key_fits(&who.api_key, record));
+    pub async fn attach_app(
+        &self,
+        who: AppIntroduction,
+        outbox: &Arc<Outbox>,
+    ) -> Result<AppSocket, AttachRefusal> {
+        let (live, package, session) = self.identify_app(&who)?;
+        let record = self.parts().stores.apps.find_app(&package).await.map_err(internal_refusal)?;
+        let record = record.filter(|record| is_valid_key(&who.api_key, record));
         let Some(record) = record else {
-            let why = unavailable(format!(
+            let why = unavailable_error(format!(
                 "{package} connected with a wrong API key; its developer has to set the right one."
             ));
-            let starting = |run: &Run| matches!(run.phase(), Phase::Starting);
+            let starting = |run: &AppRun| matches!(run.phase(), RunPhase::Starting);
             if live.lock().apps.get(&package).is_some_and(starting) {
                 self.end_run(&live, &package, &session, why).await;
             }
-            return Err(self.refuse("INVALID_API_KEY", "the API key does not fit this app"));
+            return Err(self.refuse_attach("INVALID_API_KEY", "the API key does not fit this app"));
         };
-        let settings = self.settings_of(&live.id, &record).await.map_err(broken)?;
-        let platform = self.parts().stores.preferences.platform_settings(&live.id).await.map_err(broken)?;
+        let settings = self.settings_of(&live.id, &record).await.map_err(internal_refusal)?;
+        let platform =
+            self.parts().stores.preferences.platform_settings(&live.id).await.map_err(internal_refusal)?;
         let settings = AckSettings { app: settings, platform: platform.to_map() };
-        let socket = self.welcome(&live, &package, &session, who.reconnects, settings, outbox);
-        socket.ok_or_else(|| gone(who.reconnects))
+        let socket = self.accept_app(&live, &package, &session, who.reconnects, settings, outbox);
+        socket.ok_or_else(|| session_over_refusal(who.reconnects))
     }
 
-    fn recognise(&self, who: &AppIntroduction) -> Result<(Arc<User>, PackageName, AppSessionId), Refused> {
+    fn identify_app(
+        &self,
+        who: &AppIntroduction,
+    ) -> Result<(Arc<LiveUser>, PackageName, AppSessionId), AttachRefusal> {
         let by_id = who.session.as_ref().and_then(|id| {
             let (user, package) = self.0.by_session.get(id)?.clone();
             Some((user, package, id.clone()))
@@ -92,21 +100,22 @@ impl Sessions {
         // SDK 3 names user and app in headers and leaves the session out.
         let by_name = || {
             let (user, package) = (who.user.clone()?, who.package.clone()?);
-            let session = self.find(&user)?.lock().apps.get(&package)?.session.clone();
+            let session = self.find_user(&user)?.lock().apps.get(&package)?.session.clone();
             Some((user, package, session))
         };
-        let (user, package, session) = by_id.or_else(by_name).ok_or_else(|| gone(who.reconnects))?;
+        let (user, package, session) =
+            by_id.or_else(by_name).ok_or_else(|| session_over_refusal(who.reconnects))?;
         if who.package.as_ref().is_some_and(|said| *said != package) {
-            return Err(self.refuse("INVALID_API_KEY", "this session belongs to another app"));
+            return Err(self.refuse_attach("INVALID_API_KEY", "this session belongs to another app"));
         }
-        let live = self.find(&user).ok_or_else(|| gone(who.reconnects))?;
+        let live = self.find_user(&user).ok_or_else(|| session_over_refusal(who.reconnects))?;
         Ok((live, package, session))
     }
 
     /// None where the run ended meanwhile, or is being stopped: an app that the user stopped does not come back.
-    fn welcome(
+    fn accept_app(
         &self,
-        live: &Arc<User>,
+        live: &Arc<LiveUser>,
         package: &PackageName,
         session: &AppSessionId,
         reconnects: bool,
@@ -118,11 +127,11 @@ impl Sessions {
         let (capabilities, device_state) = (state.capabilities.clone(), state.state.clone());
         let run = state.apps.get_mut(package).filter(|run| run.session == *session)?;
         match run.phase() {
-            Phase::Starting | Phase::Greeted | Phase::Running | Phase::Lost => {}
-            Phase::Stopping | Phase::Ended(_) => return None,
+            RunPhase::Starting | RunPhase::Acknowledged | RunPhase::Running | RunPhase::Lost => {}
+            RunPhase::Stopping | RunPhase::Ended(_) => return None,
         }
         // An older socket is left to the app: closing it would make the SDK forget the new one as well.
-        run.link = Some(Link { number, outbox: outbox.clone(), since: Instant::now(), released: false });
+        run.link = Some(AppLink { number, outbox: outbox.clone(), since: Instant::now(), released: false });
         run.last_used = Instant::now();
         let ack = Box::new(ConnectionAck {
             session_id: Some(session.clone()),
@@ -133,47 +142,48 @@ impl Sessions {
             subscriptions: Some(Vec::new()),
             timestamp: Some(self.timestamp()),
         });
-        run.enter(Phase::Greeted);
-        outbox
-            .control(if reconnects { ToApp::ReconnectAck(ack) } else { ToApp::ConnectionAck(ack) }.to_text());
+        run.set_phase(RunPhase::Acknowledged);
+        outbox.send_control(
+            if reconnects { ToApp::ReconnectAck(ack) } else { ToApp::ConnectionAck(ack) }.to_text(),
+        );
         let snapshot = DeviceStateUpdate {
             state: device_state,
             full_snapshot: Some(true),
             timestamp: Some(self.timestamp()),
         };
-        outbox.control(ToApp::DeviceStateUpdate(snapshot).to_text());
-        outbox.ping();
+        outbox.send_control(ToApp::DeviceStateUpdate(snapshot).to_text());
+        outbox.send_ping();
         let notice = AppNotice { package_name: package.clone(), timestamp: Some(self.timestamp()) };
-        state.tell_device(StateKey::App(package.clone()), &ToDevice::AppStarted(notice));
+        state.send_device_state(StateKey::App(package.clone()), &ToDevice::AppStarted(notice));
         let changed = AppStateChange { timestamp: Some(self.timestamp()) };
-        state.tell_device(StateKey::AppList, &ToDevice::AppStateChange(changed));
+        state.send_device_state(StateKey::AppList, &ToDevice::AppStateChange(changed));
         drop(state);
         self.await_sign(live.clone(), package.clone(), number);
         Some(AppSocket { sessions: self.clone(), live: live.clone(), package: package.clone(), number })
     }
 
-    fn await_sign(&self, live: Arc<User>, package: PackageName, number: u64) {
+    fn await_sign(&self, live: Arc<LiveUser>, package: PackageName, number: u64) {
         let sessions = self.clone();
         self.parts().tasks.spawn(async move {
             tokio::select! {
-                () = sleep(GREETING_TIMEOUT) => sessions.sign_of(&live, &package, number),
+                () = sleep(GREETING_TIMEOUT) => sessions.confirm_running(&live, &package, number),
                 () = sessions.parts().stopping.cancelled() => {}
             }
         });
     }
 
     /// The app behind that socket has read its ack: calls may go out.
-    pub(crate) fn sign_of(&self, live: &Arc<User>, package: &PackageName, number: u64) {
+    pub(crate) fn confirm_running(&self, live: &Arc<LiveUser>, package: &PackageName, number: u64) {
         let state = live.lock();
-        let greeted = |run: &&Run| run.is_link(number) && matches!(run.phase(), Phase::Greeted);
+        let greeted = |run: &&AppRun| run.is_link(number) && matches!(run.phase(), RunPhase::Acknowledged);
         if let Some(run) = state.apps.get(package).filter(greeted) {
-            run.enter(Phase::Running);
+            run.set_phase(RunPhase::Running);
         }
     }
 
     /// The app's settings with the user's values in place of the defaults.
     pub async fn settings_of(&self, user: &UserId, record: &AppRecord) -> Result<Vec<Value>, StoreError> {
-        let values = self.parts().stores.app_data.settings(user, &record.package).await?;
+        let values = self.parts().stores.app_data.app_settings(user, &record.package).await?;
         let filled = record.details.settings.iter().cloned().map(|mut setting| {
             let key = setting.get("key").and_then(Value::as_str).map(str::to_owned);
             let default = setting.get("defaultValue").cloned();
@@ -187,18 +197,18 @@ impl Sessions {
         Ok(filled.collect())
     }
 
-    fn refuse(&self, code: &str, message: &'static str) -> Refused {
+    fn refuse_attach(&self, code: &str, message: &'static str) -> AttachRefusal {
         let error = ConnectionError {
             code: Some(code.to_owned()),
             message: message.to_owned(),
             timestamp: Some(self.timestamp()),
         };
-        Refused { message: Some(ToApp::ConnectionError(error).to_text()), code: 1008, reason: message }
+        AttachRefusal { message: Some(ToApp::ConnectionError(error).to_text()), code: 1008, reason: message }
     }
 }
 
 /// 1000 makes an SDK app let go of the session; anything else makes a ghost that comes back.
-fn gone(reconnects: bool) -> Refused {
+fn session_over_refusal(reconnects: bool) -> AttachRefusal {
     let message = reconnects.then(|| {
         let rejected = ReconnectRejected {
             code: "SESSION_NOT_FOUND".to_owned(),
@@ -206,16 +216,16 @@ fn gone(reconnects: bool) -> Refused {
         };
         ToApp::ReconnectRejected(rejected).to_text()
     });
-    Refused { message, code: 1000, reason: "App stopped" }
+    AttachRefusal { message, code: 1000, reason: "App stopped" }
 }
 
-fn broken(error: StoreError) -> Refused {
+fn internal_refusal(error: StoreError) -> AttachRefusal {
     tracing::error!(%error, "an app could not be let in");
-    Refused { message: None, code: 1011, reason: "internal error" }
+    AttachRefusal { message: None, code: 1011, reason: "internal error" }
 }
 
 /// Constant time, on SHA-256 of the key.
-fn key_fits(key: &str, record: &AppRecord) -> bool {
+fn is_valid_key(key: &str, record: &AppRecord) -> bool {
     let digest = Sha256::digest(key.as_bytes());
     record.keys().is_some_and(|keys| digest.as_slice().ct_eq(&keys.key_hash).into())
 }

@@ -17,17 +17,22 @@ use toolyard_protocol::{
 };
 use url::Url;
 
-use crate::{pending::RequestKind, sessions::Sessions, user::User};
+use crate::{pending::RequestKind, sessions::Sessions, user::LiveUser};
 
 impl Sessions {
-    pub(crate) fn play(&self, live: &Arc<User>, package: &PackageName, mut request: AudioPlayRequest) {
+    pub(crate) fn play_audio(
+        &self,
+        live: &Arc<LiveUser>,
+        package: &PackageName,
+        mut request: AudioPlayRequest,
+    ) {
         let settings = &self.parts().settings;
         let own = own_speech(&request.audio_url, &settings.app_socket_url);
-        let text = own.as_ref().and_then(words_of);
+        let text = own.as_ref().and_then(speech_text);
         if let Some(mut url) = own {
             let now = self.parts().clock.now().as_second();
             let lifetime = i64::try_from(settings.speech_link.as_secs()).unwrap_or(i64::MAX);
-            self.0.speech_links.sign(&mut url, &live.id, now.saturating_add(lifetime));
+            self.0.speech_links.sign_url(&mut url, &live.id, now.saturating_add(lifetime));
             request.audio_url = url.into();
         }
         let id = request.request_id.clone();
@@ -40,7 +45,7 @@ impl Sessions {
         let mut state = live.lock();
         let sent = state.pending.add(RequestKind::Audio, &id, package).map_err(|error| error.to_string());
         let sent = sent.and_then(|()| {
-            state.ask_device(package, &ToDevice::AudioPlayRequest(message)).map_err(|error| {
+            state.request_device(package, &ToDevice::AudioPlayRequest(message)).map_err(|error| {
                 state.pending.take(RequestKind::Audio, &id);
                 error.to_string()
             })
@@ -48,26 +53,26 @@ impl Sessions {
         if let Err(why) = sent {
             let answer =
                 AudioPlayResponse { request_id: id, success: false, error: Some(why), duration: None };
-            state.tell_app(package, &ToApp::AudioPlayResponse(answer));
+            state.send_to_app(package, &ToApp::AudioPlayResponse(answer));
         }
     }
 
     /// The sounds of this app, and of no other, are to end.
-    pub(crate) fn be_quiet(&self, live: &Arc<User>, package: &PackageName, request: AudioStopRequest) {
+    pub(crate) fn stop_audio(&self, live: &Arc<LiveUser>, package: &PackageName, request: AudioStopRequest) {
         let message = DeviceAudioStopRequest {
             package_name: package.clone(),
             app_id: Some(package.clone()),
             track_id: request.track_id,
         };
-        if let Err(why) = live.lock().ask_device(package, &ToDevice::AudioStopRequest(message)) {
+        if let Err(why) = live.lock().request_device(package, &ToDevice::AudioStopRequest(message)) {
             tracing::debug!(app = %package, user = %live.id, %why, "a stop of sounds was not sent");
         }
     }
 
-    pub(crate) fn played(&self, live: &Arc<User>, answer: AudioPlayResponse) {
+    pub(crate) fn audio_finished(&self, live: &Arc<LiveUser>, answer: AudioPlayResponse) {
         let mut state = live.lock();
         if let Some(package) = state.pending.take(RequestKind::Audio, &answer.request_id) {
-            state.tell_app(&package, &ToApp::AudioPlayResponse(answer));
+            state.send_to_app(&package, &ToApp::AudioPlayResponse(answer));
         }
     }
 }
@@ -86,7 +91,7 @@ fn own_speech(address: &str, own: &str) -> Option<Url> {
     Some(url)
 }
 
-fn words_of(url: &Url) -> Option<String> {
+fn speech_text(url: &Url) -> Option<String> {
     url.query_pairs().find(|(name, _)| name == "text").map(|(_, text)| text.into_owned())
 }
 
@@ -98,11 +103,11 @@ mod tests {
     fn our_own_address_is_repaired_and_gives_the_words() {
         let address = "https://127.0.0.1:8021/api/tts?text=1.+buy+milk%0A2.+call+Bob";
         let url = own_speech(address, "ws://127.0.0.1:8021/app-ws").unwrap();
-        assert_eq!(words_of(&url).as_deref(), Some("1. buy milk\n2. call Bob"));
+        assert_eq!(speech_text(&url).as_deref(), Some("1. buy milk\n2. call Bob"));
         assert_eq!(url.as_str(), "http://127.0.0.1:8021/api/tts?text=1.+buy+milk%0A2.+call+Bob");
         let below =
             own_speech("https://tools.example/yard/api/tts", "wss://tools.example/yard/app-ws").unwrap();
-        assert_eq!((below.as_str(), words_of(&below)), ("https://tools.example/yard/api/tts", None));
+        assert_eq!((below.as_str(), speech_text(&below)), ("https://tools.example/yard/api/tts", None));
     }
 
     #[test]

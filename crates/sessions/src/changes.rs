@@ -4,12 +4,12 @@ use async_trait::async_trait;
 use toolyard_core::ports::{Announcement, Change, ChangeSubscriber, StoreError};
 use toolyard_protocol::{PackageName, UserId, session::webhook::StopReason};
 
-use crate::sessions::{Inner, Sessions};
+use crate::sessions::{Sessions, SessionsInner};
 
 #[async_trait]
-impl ChangeSubscriber for Inner {
+impl ChangeSubscriber for SessionsInner {
     async fn follow(&self, announcement: &Announcement) {
-        let Some(sessions) = Sessions::upgrade(self) else { return };
+        let Some(sessions) = Sessions::from_inner(self) else { return };
         if let Err(error) = sessions.follow_change(&announcement.change).await {
             let Announcement { version, change } = announcement;
             tracing::error!(%error, version, ?change, "sessions could not follow a change");
@@ -25,12 +25,12 @@ impl Sessions {
                 self.stop_everywhere(package).await
             }
             Change::AppUninstalled { user, package } => {
-                let _ = self.stop(user, package, StopReason::UserDisabled).await;
+                let _ = self.stop_app(user, package, StopReason::UserDisabled).await;
             }
             Change::AppSettingsChanged { user, package } => self.follow_app_settings(user, package).await?,
             Change::PlatformSettingsChanged(user) => {
                 let settings = self.parts().stores.preferences.platform_settings(user).await?;
-                self.tell_platform_settings(user, &settings);
+                self.send_platform_settings(user, &settings);
             }
             Change::Everything => {
                 for package in self.running_packages() {
@@ -57,7 +57,7 @@ impl Sessions {
         if !self.is_running(package) {
             return Ok(());
         }
-        match self.parts().stores.apps.find(package).await? {
+        match self.parts().stores.apps.find_app(package).await? {
             Some(record) => self.app_changed(&record),
             None => self.stop_everywhere(package).await,
         }
@@ -65,15 +65,15 @@ impl Sessions {
     }
 
     async fn follow_app_settings(&self, user: &UserId, package: &PackageName) -> Result<(), StoreError> {
-        let runs = self.find(user).is_some_and(|live| live.lock().apps.contains_key(package));
+        let runs = self.find_user(user).is_some_and(|live| live.lock().apps.contains_key(package));
         if !runs {
             return Ok(());
         }
         let stores = &self.parts().stores;
-        if let Some(record) = stores.apps.find(package).await? {
+        if let Some(record) = stores.apps.find_app(package).await? {
             let settings = self.settings_of(user, &record).await?;
             let platform = stores.preferences.platform_settings(user).await?;
-            self.tell_settings(user, &record, &settings, &platform);
+            self.send_app_settings(user, &record, &settings, &platform);
         }
         Ok(())
     }
@@ -83,7 +83,7 @@ impl Sessions {
     }
 
     fn running_packages(&self) -> std::collections::BTreeSet<PackageName> {
-        let packages = |live: &crate::user::User| live.lock().apps.keys().cloned().collect::<Vec<_>>();
+        let packages = |live: &crate::user::LiveUser| live.lock().apps.keys().cloned().collect::<Vec<_>>();
         self.0.users.iter().flat_map(|live| packages(&live)).collect()
     }
 }

@@ -6,15 +6,15 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde_json::{Value, json};
 use toolyard_protocol::{
     PackageName,
-    session::{Fields, Layout, ToApp, ToDevice, View, device_messages::DeviceDisplay},
+    session::{DisplayView, Layout, MessageFields, ToApp, ToDevice, device_messages::DeviceDisplay},
 };
 
 use crate::{
     live_stream::fields_of,
     outbox::StateKey,
-    run::Run,
+    run::AppRun,
     sessions::Sessions,
-    user::{Live, User},
+    user::{LiveUser, UserState},
 };
 
 /// Longest text of one app or corner, in characters; glasses show a few lines.
@@ -64,7 +64,7 @@ pub(crate) struct Dashboard {
 
 impl Dashboard {
     /// Another device has nothing yet.
-    pub(crate) fn forget_shown(&mut self) {
+    pub(crate) fn mark_not_shown(&mut self) {
         self.shown = false;
     }
 
@@ -72,7 +72,7 @@ impl Dashboard {
         self.content.is_empty() && self.corners.iter().all(Option::is_none)
     }
 
-    fn write(&mut self, package: &PackageName, text: &str, modes: &[DashboardMode]) {
+    fn set_content(&mut self, package: &PackageName, text: &str, modes: &[DashboardMode]) {
         let text: String = text.chars().take(MAX_CONTENT_CHARS).collect();
         let text = Some(text).filter(|text| !text.is_empty());
         let content = self.content.entry(package.clone()).or_default();
@@ -87,7 +87,7 @@ impl Dashboard {
         }
     }
 
-    fn layout(&self, battery: Option<String>) -> Layout {
+    fn to_layout(&self, battery: Option<String>) -> Layout {
         if self.is_empty() {
             return Layout::ClearView;
         }
@@ -115,7 +115,12 @@ impl Dashboard {
 
 impl Sessions {
     /// An app writes its lines.
-    pub(crate) fn write_dashboard(&self, live: &Arc<User>, package: &PackageName, fields: &Fields) {
+    pub(crate) fn write_dashboard(
+        &self,
+        live: &Arc<LiveUser>,
+        package: &PackageName,
+        fields: &MessageFields,
+    ) {
         let modes: Vec<_> = match fields.0.get("modes") {
             Some(Value::Array(modes)) => {
                 modes.iter().filter_map(Value::as_str).filter_map(DashboardMode::from_name).collect()
@@ -123,16 +128,17 @@ impl Sessions {
             _ => vec![DashboardMode::Main],
         };
         let mut state = live.lock();
-        state.dashboard.write(package, fields.text("content").unwrap_or_default(), &modes);
+        state.dashboard.set_content(package, fields.str_field("content").unwrap_or_default(), &modes);
         self.redraw_dashboard(&mut state);
     }
 
     /// The dashboard app writes a corner.
-    pub(crate) fn write_corner(&self, live: &Arc<User>, fields: &Fields) {
+    pub(crate) fn write_corner(&self, live: &Arc<LiveUser>, fields: &MessageFields) {
         let corners = ["topLeft", "topRight", "bottomLeft", "bottomRight"];
-        let place = fields.text("section").and_then(|named| corners.iter().position(|one| *one == named));
+        let place =
+            fields.str_field("section").and_then(|named| corners.iter().position(|one| *one == named));
         let text: String =
-            fields.text("content").unwrap_or_default().chars().take(MAX_CONTENT_CHARS).collect();
+            fields.str_field("content").unwrap_or_default().chars().take(MAX_CONTENT_CHARS).collect();
         let mut state = live.lock();
         if let Some(corner) = place.and_then(|place| state.dashboard.corners.get_mut(place)) {
             *corner = Some(text).filter(|text| !text.is_empty());
@@ -141,60 +147,60 @@ impl Sessions {
     }
 
     /// The dashboard app chooses the mode.
-    pub(crate) fn change_dashboard_mode(&self, live: &Arc<User>, fields: &Fields) {
-        let Some(mode) = fields.text("mode").and_then(DashboardMode::from_name) else { return };
+    pub(crate) fn change_dashboard_mode(&self, live: &Arc<LiveUser>, fields: &MessageFields) {
+        let Some(mode) = fields.str_field("mode").and_then(DashboardMode::from_name) else { return };
         let mut state = live.lock();
         if state.dashboard.mode == mode {
             return;
         }
         state.dashboard.mode = mode;
         let told = fields_of(json!({ "mode": mode.as_str() }));
-        state.tell_device(StateKey::DashboardMode, &ToDevice::DashboardModeChange(told));
-        tell_mode(&state);
+        state.send_device_state(StateKey::DashboardMode, &ToDevice::DashboardModeChange(told));
+        send_dashboard_mode(&state);
         self.redraw_dashboard(&mut state);
     }
 
     /// The wearer looks up, to the dashboard, or down again.
-    pub(crate) fn look(&self, live: &Arc<User>, up: bool) {
+    pub(crate) fn set_head_up(&self, live: &Arc<LiveUser>, up: bool) {
         let mut state = live.lock();
         if state.dashboard.head_up != up {
             state.dashboard.head_up = up;
-            tell_mode(&state);
+            send_dashboard_mode(&state);
         }
     }
 
     /// An app stopped, and its lines go.
-    pub(crate) fn leave_dashboard(&self, state: &mut Live, package: &PackageName) {
+    pub(crate) fn remove_from_dashboard(&self, state: &mut UserState, package: &PackageName) {
         if state.dashboard.content.remove(package).is_some() {
             self.redraw_dashboard(state);
         }
     }
 
     /// Gives the device the dashboard as it is now, if there is one, or was.
-    pub(crate) fn redraw_dashboard(&self, state: &mut Live) {
+    pub(crate) fn redraw_dashboard(&self, state: &mut UserState) {
         if state.device.is_none() || (state.dashboard.is_empty() && !state.dashboard.shown) {
             return;
         }
         let battery = state.state.battery_level.as_ref().map(|level| format!("{level} %"));
         let display = DeviceDisplay {
             package_name: PackageName::platform(),
-            view: View::Dashboard,
-            layout: state.dashboard.layout(battery),
+            view: DisplayView::Dashboard,
+            layout: state.dashboard.to_layout(battery),
             duration_ms: None,
             timestamp: Some(self.timestamp()),
         };
         state.dashboard.shown = !state.dashboard.is_empty();
-        state.tell_device(StateKey::Dashboard, &ToDevice::DisplayEvent(display));
+        state.send_device_state(StateKey::Dashboard, &ToDevice::DisplayEvent(display));
     }
 }
 
 /// Tells the apps which mode is seen; none where the wearer does not look up.
-fn tell_mode(state: &Live) {
+fn send_dashboard_mode(state: &UserState) {
     let Dashboard { mode, head_up, .. } = &state.dashboard;
     let mode = if *head_up { mode.as_str() } else { "none" };
     let told = ToApp::DashboardModeChanged(fields_of(json!({ "mode": mode }))).to_text();
-    for outbox in state.apps.values().filter_map(Run::outbox) {
-        outbox.latest(StateKey::DashboardMode, told.clone());
+    for outbox in state.apps.values().filter_map(AppRun::outbox) {
+        outbox.send_latest(StateKey::DashboardMode, told.clone());
     }
 }
 
@@ -209,27 +215,30 @@ mod tests {
     #[test]
     fn each_app_has_its_lines_and_the_mode_says_which() {
         let mut dashboard = Dashboard::default();
-        assert_eq!(dashboard.layout(None), Layout::ClearView);
-        dashboard.write(&name("todo"), "3 open", &[DashboardMode::Main]);
-        dashboard.write(&name("todo"), "milk, eggs, bread", &[DashboardMode::Expanded]);
-        dashboard.write(&name("news"), "rain", &[DashboardMode::Main]);
+        assert_eq!(dashboard.to_layout(None), Layout::ClearView);
+        dashboard.set_content(&name("todo"), "3 open", &[DashboardMode::Main]);
+        dashboard.set_content(&name("todo"), "milk, eggs, bread", &[DashboardMode::Expanded]);
+        dashboard.set_content(&name("news"), "rain", &[DashboardMode::Main]);
         dashboard.corners[0] = Some("12:00".to_owned());
         let card = |left: &str, right: &str| Layout::DashboardCard {
             left_text: left.to_owned(),
             right_text: right.to_owned(),
         };
-        assert_eq!(dashboard.layout(Some("81 %".to_owned())), card("12:00\n81 %", "rain\n3 open"));
+        assert_eq!(dashboard.to_layout(Some("81 %".to_owned())), card("12:00\n81 %", "rain\n3 open"));
         dashboard.mode = DashboardMode::Expanded;
-        assert_eq!(dashboard.layout(None), Layout::TextWall { text: "rain\nmilk, eggs, bread".to_owned() });
-        dashboard.write(&name("news"), "", &[DashboardMode::Main]);
-        assert_eq!(dashboard.layout(None), Layout::TextWall { text: "milk, eggs, bread".to_owned() });
+        assert_eq!(
+            dashboard.to_layout(None),
+            Layout::TextWall { text: "rain\nmilk, eggs, bread".to_owned() }
+        );
+        dashboard.set_content(&name("news"), "", &[DashboardMode::Main]);
+        assert_eq!(dashboard.to_layout(None), Layout::TextWall { text: "milk, eggs, bread".to_owned() });
     }
 
     #[test]
     fn a_text_has_a_longest() {
         let mut dashboard = Dashboard::default();
-        dashboard.write(&name("todo"), &"é".repeat(MAX_CONTENT_CHARS + 1), &[DashboardMode::Main]);
-        let Layout::DashboardCard { right_text, .. } = dashboard.layout(None) else { panic!() };
+        dashboard.set_content(&name("todo"), &"é".repeat(MAX_CONTENT_CHARS + 1), &[DashboardMode::Main]);
+        let Layout::DashboardCard { right_text, .. } = dashboard.to_layout(None) else { panic!() };
         assert_eq!(right_text.chars().count(), MAX_CONTENT_CHARS);
     }
 }

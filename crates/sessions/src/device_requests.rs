@@ -6,7 +6,7 @@ use serde_json::{Value, json, value::RawValue};
 use toolyard_protocol::{
     PackageName,
     session::{
-        Fields, ToApp, ToDevice,
+        MessageFields, ToApp, ToDevice,
         app_messages::{LocationPollRequest, RgbLedControl, WifiSetupRequest},
         device_messages::{LocationRequest, WifiSetup},
     },
@@ -17,28 +17,33 @@ use crate::{
     live_stream::{fields_of, name_sender},
     pending::RequestKind,
     sessions::Sessions,
-    user::{Live, User},
+    user::{LiveUser, UserState},
 };
 
 impl Sessions {
     /// An app switches a lamp.
-    pub(crate) fn switch_led(&self, live: &Arc<User>, package: &PackageName, request: &RgbLedControl) {
+    pub(crate) fn switch_led(&self, live: &Arc<LiveUser>, package: &PackageName, request: &RgbLedControl) {
         let mut state = live.lock();
         if let Err(why) = try_switch_led(&mut state, package, request) {
-            state.tell_app(package, &led_failed(&request.request_id, &why));
+            state.send_to_app(package, &led_failed(&request.request_id, &why));
         }
     }
 
     /// The device says whether the lamp was switched.
-    pub(crate) fn led_switched(&self, live: &Arc<User>, fields: Fields) {
+    pub(crate) fn led_switched(&self, live: &Arc<LiveUser>, fields: MessageFields) {
         let mut state = live.lock();
-        let asked = fields.text("requestId").map(str::to_owned);
+        let asked = fields.str_field("requestId").map(str::to_owned);
         let Some(package) = asked.and_then(|id| state.pending.take(RequestKind::Led, &id)) else { return };
-        state.tell_app(&package, &ToApp::RgbLedControlResponse(fields));
+        state.send_to_app(&package, &ToApp::RgbLedControlResponse(fields));
     }
 
     /// An app asks where the user is. Where the device cannot be asked there is no answer, and the app's own wait ends.
-    pub(crate) fn ask_location(&self, live: &Arc<User>, package: &PackageName, request: LocationPollRequest) {
+    pub(crate) fn request_location(
+        &self,
+        live: &Arc<LiveUser>,
+        package: &PackageName,
+        request: LocationPollRequest,
+    ) {
         let LocationPollRequest { correlation_id, accuracy } = request;
         let mut state = live.lock();
         let asked = LocationRequest { correlation_id: correlation_id.clone(), accuracy };
@@ -47,7 +52,7 @@ impl Sessions {
             .add(RequestKind::Location, &correlation_id, package)
             .map_err(|error| error.to_string())
             .and_then(|()| {
-                let sent = state.ask_device(package, &ToDevice::RequestSingleLocation(asked));
+                let sent = state.request_device(package, &ToDevice::RequestSingleLocation(asked));
                 sent.map_err(|error| error.to_string())
             });
         if let Err(why) = sent {
@@ -56,23 +61,32 @@ impl Sessions {
     }
 
     /// The device answers where the user is: that goes to the app that asked, if it may still know.
-    pub(crate) fn located(&self, live: &Arc<User>, correlation: &str, data: &RawValue) {
+    pub(crate) fn deliver_location(&self, live: &Arc<LiveUser>, correlation: &str, data: &RawValue) {
         let mut state = live.lock();
         if let Some(package) = state.pending.take(RequestKind::Location, correlation) {
-            self.relay_to(&state, &package, &StreamKind::LocationUpdate, data);
+            self.relay_response(&state, &package, &StreamKind::LocationUpdate, data);
         }
     }
 
     /// An app asks the user to set up a network.
-    pub(crate) fn ask_wifi(&self, live: &Arc<User>, package: &PackageName, request: WifiSetupRequest) {
+    pub(crate) fn request_wifi_setup(
+        &self,
+        live: &Arc<LiveUser>,
+        package: &PackageName,
+        request: WifiSetupRequest,
+    ) {
         let setup = WifiSetup { reason: request.reason, app_package_name: Some(package.clone()) };
-        if let Err(why) = live.lock().ask_device(package, &ToDevice::ShowWifiSetup(setup)) {
+        if let Err(why) = live.lock().request_device(package, &ToDevice::ShowWifiSetup(setup)) {
             tracing::warn!(app = %package, user = %live.id, %why, "a request for Wi-Fi was not sent");
         }
     }
 }
 
-fn try_switch_led(state: &mut Live, package: &PackageName, request: &RgbLedControl) -> Result<(), String> {
+fn try_switch_led(
+    state: &mut UserState,
+    package: &PackageName,
+    request: &RgbLedControl,
+) -> Result<(), String> {
     if let Some(without) = state.capabilities.as_ref().filter(|device| !device.has_light) {
         return Err(format!("{} has no light", without.model_name));
     }
@@ -80,7 +94,7 @@ fn try_switch_led(state: &mut Live, package: &PackageName, request: &RgbLedContr
     let mut fields = request.rest.clone();
     fields.0.insert("requestId".to_owned(), request.request_id.as_str().into());
     name_sender(&mut fields, package);
-    state.ask_device(package, &ToDevice::RgbLedControl(fields)).map_err(|error| {
+    state.request_device(package, &ToDevice::RgbLedControl(fields)).map_err(|error| {
         state.pending.take(RequestKind::Led, &request.request_id);
         error.to_string()
     })

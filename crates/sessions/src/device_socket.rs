@@ -18,7 +18,7 @@ use toolyard_protocol::{
         speech::Transcription,
         webhook::StopReason,
     },
-    stream::{Event, StreamKind},
+    stream::{StreamEvent, StreamKind},
 };
 
 use crate::{
@@ -26,13 +26,13 @@ use crate::{
     outbox::Outbox,
     sessions::Sessions,
     streams::microphone_state,
-    user::{DeviceLink, User},
+    user::{DeviceLink, LiveUser},
 };
 
 /// One socket of a device. Dropping it says that the socket is gone.
 pub struct DeviceSocket {
     sessions: Sessions,
-    live: Arc<User>,
+    live: Arc<LiveUser>,
     number: u64,
 }
 
@@ -48,9 +48,9 @@ pub enum DeviceOrder {
 impl Sessions {
     /// Lets a device in. A second one takes the place of the first. None where there are too many users.
     pub async fn attach_device(&self, user: &UserId, outbox: &Arc<Outbox>) -> Option<DeviceSocket> {
-        let live = self.open(user)?;
+        let live = self.open_user(user)?;
         let known = live.lock().capabilities.is_some();
-        if !known && let Ok(Some(last)) = self.parts().stores.devices.last(user).await {
+        if !known && let Ok(Some(last)) = self.parts().stores.devices.last_device(user).await {
             let mut state = live.lock();
             let model_name = Some(last.capabilities.model_name.clone());
             state.capabilities.get_or_insert(last.capabilities);
@@ -65,15 +65,15 @@ impl Sessions {
             before.outbox.close(1000, "another device connected");
         }
         state.device_left = None;
-        state.ear.begin_anew();
+        state.listener.reset_voice();
         state.last_used = Instant::now();
-        outbox.control(self.device_ack(user));
+        outbox.send_control(self.device_ack(user));
         if state.microphone {
-            outbox.control(microphone_state(true).to_text());
+            outbox.send_control(microphone_state(true).to_text());
         }
-        let shown = state.screen.now();
-        self.show(&state, shown);
-        state.dashboard.forget_shown();
+        let shown = state.screen.current();
+        self.send_picture(&state, shown);
+        state.dashboard.mark_not_shown();
         self.redraw_dashboard(&mut state);
         drop(state);
         Some(DeviceSocket { sessions: self.clone(), live, number })
@@ -91,7 +91,7 @@ impl Sessions {
     /// Other glasses, or none: views change, apps are told, and apps that do not fit any more are stopped.
     async fn change_device(
         &self,
-        live: &Arc<User>,
+        live: &Arc<LiveUser>,
         capabilities: Option<Arc<Capabilities>>,
         report: DeviceState,
     ) {
@@ -109,23 +109,24 @@ impl Sessions {
             let model_name = known.or_else(|| report.model_name.clone());
             let update = CapabilitiesUpdate { capabilities: capabilities.clone(), model_name };
             let update = ToApp::CapabilitiesUpdate(update).to_text();
-            for outbox in state.apps.values().filter_map(crate::run::Run::outbox) {
-                outbox.control(update.clone());
+            for outbox in state.apps.values().filter_map(crate::run::AppRun::outbox) {
+                outbox.send_control(update.clone());
             }
             self.merge_state(&mut state, report);
             let misfit = |record: &AppRecord| {
-                !device::check(&record.details.hardware_requirements, capabilities.as_deref()).is_compatible()
+                !device::check_hardware(&record.details.hardware_requirements, capabilities.as_deref())
+                    .is_compatible()
             };
             let misfits = state.apps.iter().filter(|(_, run)| misfit(&run.record));
             misfits.map(|(package, _)| package.clone()).collect::<Vec<_>>()
         };
         self.view_changed(&live.id);
         for package in misfits {
-            let _ = self.stop(&live.id, &package, StopReason::SystemStop).await;
+            let _ = self.stop_app(&live.id, &package, StopReason::SystemStop).await;
         }
         if let Some(capabilities) = capabilities {
             let device = StoredDevice { capabilities, at: self.parts().clock.now() };
-            if let Err(error) = self.parts().stores.devices.remember(&live.id, device).await {
+            if let Err(error) = self.parts().stores.devices.save_device(&live.id, device).await {
                 tracing::error!(%error, user = %live.id, "a device could not be remembered");
             }
         }
@@ -135,19 +136,19 @@ impl Sessions {
 impl DeviceSocket {
     /// Takes one message. The answer is an order that the door has to carry out.
     pub async fn receive(&self, text: &str) -> Option<DeviceOrder> {
-        let message = match FromDevice::read(text) {
+        let message = match FromDevice::parse(text) {
             Ok(message) => message,
             Err(error) => {
                 tracing::warn!(user = %self.live.id, %error, "unreadable message from a device");
                 return None;
             }
         };
-        let event = message.event();
+        let event = message.stream_event();
         match message {
-            FromDevice::Ping => self.answer(&ToDevice::Pong),
+            FromDevice::Ping => self.send_message(&ToDevice::Pong),
             FromDevice::ConnectionInit(_) => {
                 let ack = self.sessions.device_ack(&self.live.id);
-                self.with_outbox(|outbox| outbox.control(ack));
+                self.with_outbox(|outbox| outbox.send_control(ack));
             }
             FromDevice::StartApp(order) => return Some(DeviceOrder::Start(order.package_name)),
             FromDevice::StopApp(order) => return Some(DeviceOrder::Stop(order.package_name)),
@@ -161,20 +162,20 @@ impl DeviceSocket {
                 self.sessions.change_device(&self.live, Some(capabilities), report).await;
             }
             FromDevice::GlassesConnectionState(glasses) => {
-                self.glasses(&glasses).await;
-                self.relay(event, &to_raw(&FromDevice::GlassesConnectionState(glasses)));
+                self.update_glasses(&glasses).await;
+                self.relay_event(event, &to_raw(&FromDevice::GlassesConnectionState(glasses)));
             }
             FromDevice::LocalTranscription(heard) => {
-                self.recognises_speech();
-                self.sessions.relay_words(&self.live, &Transcription::from(&heard));
+                self.mark_transcribing();
+                self.sessions.relay_transcription(&self.live, &Transcription::from(&heard));
             }
-            FromDevice::AudioPlayResponse(answer) => self.sessions.played(&self.live, answer),
+            FromDevice::AudioPlayResponse(answer) => self.sessions.audio_finished(&self.live, answer),
             FromDevice::RtmpStreamStatus(fields) => self.sessions.stream_status(&self.live, fields),
             FromDevice::PhotoResponse(answer) => self.sessions.photo_answered(&self.live, answer),
             FromDevice::RgbLedControlResponse(answer) => self.sessions.led_switched(&self.live, answer),
             FromDevice::Event(happened) => {
-                self.notice(&happened);
-                self.happened(&happened.event, &happened.message, happened.text("correlationId"))
+                self.apply_event(&happened);
+                self.route_event(&happened.event, &happened.message, happened.str_field("correlationId"))
             }
             FromDevice::KeepAliveAck(_)
             | FromDevice::UdpRegister(_)
@@ -187,22 +188,22 @@ impl DeviceSocket {
     }
 
     /// Takes a piece of sound.
-    pub fn hear(&self, sound: &Bytes) {
-        self.sessions.relay_sound(&self.live, sound);
-        self.sessions.listen(&self.live, sound);
+    pub fn receive_audio(&self, sound: &Bytes) {
+        self.sessions.relay_audio(&self.live, sound);
+        self.sessions.process_audio(&self.live, sound);
     }
 
-    fn recognises_speech(&self) {
+    fn mark_transcribing(&self) {
         let mut state = self.live.lock();
         if let Some(device) = state.device.as_mut().filter(|device| device.number == self.number) {
             device.transcribes = true;
         }
     }
 
-    async fn glasses(&self, glasses: &GlassesConnection) {
+    async fn update_glasses(&self, glasses: &GlassesConnection) {
         let capabilities = match glasses.status {
             GlassesStatus::Connected | GlassesStatus::Reconnected => {
-                glasses.model_name.as_deref().and_then(device::profile)
+                glasses.model_name.as_deref().and_then(device::find_profile)
             }
             GlassesStatus::Disconnected => None,
         };
@@ -210,39 +211,39 @@ impl DeviceSocket {
     }
 
     /// What the platform itself makes of an event.
-    fn notice(&self, happened: &DeviceEvent) {
+    fn apply_event(&self, happened: &DeviceEvent) {
         match happened.event {
-            Event::Plain(StreamKind::GlassesBatteryUpdate) => {
+            StreamEvent::Plain(StreamKind::GlassesBatteryUpdate) => {
                 if let Some(report) = battery_report(&happened.message) {
                     self.sessions.report_state(&self.live, report);
                 }
             }
-            Event::Plain(StreamKind::HeadPosition) => {
-                let up = happened.text("position").is_some_and(|position| position == "up");
-                self.sessions.look(&self.live, up);
+            StreamEvent::Plain(StreamKind::HeadPosition) => {
+                let up = happened.str_field("position").is_some_and(|position| position == "up");
+                self.sessions.set_head_up(&self.live, up);
             }
             _ => {}
         }
     }
 
     /// An answer to one app's question goes to that app alone; everything else to whoever listens.
-    fn happened(&self, event: &Event, data: &RawValue, correlation: Option<String>) {
+    fn route_event(&self, event: &StreamEvent, data: &RawValue, correlation: Option<String>) {
         match correlation {
-            Some(id) if *event == Event::Plain(StreamKind::LocationUpdate) => {
-                self.sessions.located(&self.live, &id, data);
+            Some(id) if *event == StreamEvent::Plain(StreamKind::LocationUpdate) => {
+                self.sessions.deliver_location(&self.live, &id, data);
             }
-            _ => self.sessions.relay(&self.live, event, data),
+            _ => self.sessions.relay_event(&self.live, event, data),
         }
     }
 
-    fn relay(&self, event: Option<Event>, data: &RawValue) {
+    fn relay_event(&self, event: Option<StreamEvent>, data: &RawValue) {
         if let Some(event) = event {
-            self.sessions.relay(&self.live, &event, data);
+            self.sessions.relay_event(&self.live, &event, data);
         }
     }
 
-    fn answer(&self, message: &ToDevice) {
-        self.with_outbox(|outbox| outbox.control(message.to_text()));
+    fn send_message(&self, message: &ToDevice) {
+        self.with_outbox(|outbox| outbox.send_control(message.to_text()));
     }
 
     fn with_outbox(&self, then: impl FnOnce(&Outbox)) {

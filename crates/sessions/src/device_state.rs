@@ -11,19 +11,19 @@ use toolyard_protocol::session::{
 };
 
 use crate::{
-    run::Run,
+    run::AppRun,
     sessions::Sessions,
-    user::{Live, User},
+    user::{LiveUser, UserState},
 };
 
 impl Sessions {
     /// Takes over a report of the device, and tells every app what of it is new.
-    pub(crate) fn report_state(&self, live: &Arc<User>, report: DeviceState) {
+    pub(crate) fn report_state(&self, live: &Arc<LiveUser>, report: DeviceState) {
         self.merge_state(&mut live.lock(), report);
     }
 
     /// The same under a lock that is held already.
-    pub(crate) fn merge_state(&self, state: &mut Live, report: DeviceState) {
+    pub(crate) fn merge_state(&self, state: &mut UserState, report: DeviceState) {
         let changed = state.state.update(report);
         if changed.is_empty() {
             return;
@@ -34,8 +34,8 @@ impl Sessions {
             timestamp: Some(self.timestamp()),
         };
         let update = ToApp::DeviceStateUpdate(update).to_text();
-        for outbox in state.apps.values().filter_map(Run::outbox) {
-            outbox.control(update.clone());
+        for outbox in state.apps.values().filter_map(AppRun::outbox) {
+            outbox.send_control(update.clone());
         }
         self.redraw_dashboard(state);
     }

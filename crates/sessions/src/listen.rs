@@ -15,7 +15,7 @@ use toolyard_protocol::{
 
 use crate::{
     sessions::Sessions,
-    user::{Live, User},
+    user::{LiveUser, UserState},
     voice::{SILENCE_MS, Utterance, VoiceActivity},
 };
 
@@ -31,12 +31,12 @@ const SILENCE: Duration = Duration::from_millis(SILENCE_MS);
 pub trait Transcriber: Send + Sync {
     /// What was said; none where nothing was understood, or the transcriber failed, which it logs and counts itself. Ends within
     /// a bound. `language` is what is known to be spoken: `en-US`.
-    async fn transcribe(&self, said: &Utterance, language: Option<&str>) -> Option<Heard>;
+    async fn transcribe(&self, said: &Utterance, language: Option<&str>) -> Option<TranscribedText>;
 }
 
 /// Words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Heard {
+pub struct TranscribedText {
     /// The words.
     pub text: String,
     /// What language they are in, where the transcriber found out: `en`.
@@ -45,7 +45,7 @@ pub struct Heard {
 
 /// What one user's device lets us hear.
 #[derive(Debug)]
-pub(crate) struct Ear {
+pub(crate) struct SpeechListener {
     voice: VoiceActivity,
     waiting: VecDeque<Utterance>,
     /// Whether a task takes from the queue.
@@ -53,10 +53,10 @@ pub(crate) struct Ear {
     /// Whether a task waits for the device to fall silent.
     timed: bool,
     last_sound: Instant,
-    said: u64,
+    utterance_count: u64,
 }
 
-impl Default for Ear {
+impl Default for SpeechListener {
     fn default() -> Self {
         Self {
             voice: VoiceActivity::default(),
@@ -64,19 +64,19 @@ impl Default for Ear {
             at_work: false,
             timed: false,
             last_sound: Instant::now(),
-            said: 0,
+            utterance_count: 0,
         }
     }
 }
 
-impl Ear {
+impl SpeechListener {
     /// Another device: what it sends does not go on with what the one before began. What was said to its end still counts.
-    pub(crate) fn begin_anew(&mut self) {
+    pub(crate) fn reset_voice(&mut self) {
         self.voice = VoiceActivity::default();
     }
 
     /// Nobody listens: what was heard is dropped.
-    fn forget(&mut self) {
+    fn clear(&mut self) {
         self.voice = VoiceActivity::default();
         self.waiting.clear();
     }
@@ -84,22 +84,22 @@ impl Ear {
 
 /// In what languages apps want to hear words.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Wanted {
+struct WantedLanguages {
     languages: Vec<String>,
     /// Some want every language.
     every: bool,
 }
 
-impl Wanted {
+impl WantedLanguages {
     /// What running apps listen for and may hear; none where there is no such app, or where the device recognises speech
     /// itself.
-    fn of(state: &Live) -> Option<Self> {
+    fn from_state(state: &UserState) -> Option<Self> {
         if state.device.as_ref().is_some_and(|device| device.transcribes) {
             return None;
         }
         let mut wanted = Self::default();
         let hears = state.apps.values().filter(|run| run.outbox().is_some());
-        for run in hears.filter(|run| run.may_hear(&StreamKind::Transcription)) {
+        for run in hears.filter(|run| run.can_receive(&StreamKind::Transcription)) {
             let words = |kind: &StreamKind| matches!(kind, StreamKind::Transcription | StreamKind::All);
             for subscription in run.subscriptions.iter().filter(|one| words(one.kind())) {
                 match subscription.language() {
@@ -113,7 +113,7 @@ impl Wanted {
     }
 
     /// What the transcriber is told: the one language that is wanted, else the one that is spoken here, if anybody said.
-    fn hint<'a>(&'a self, spoken: Option<&'a str>) -> Option<&'a str> {
+    fn language_hint<'a>(&'a self, spoken: Option<&'a str>) -> Option<&'a str> {
         match self.languages.as_slice() {
             [one] if !self.every => Some(one),
             _ => spoken,
@@ -136,48 +136,53 @@ impl Wanted {
 
 impl Sessions {
     /// A piece of sound, for whoever wants words of it.
-    pub(crate) fn listen(&self, live: &Arc<User>, sound: &[u8]) {
+    pub(crate) fn process_audio(&self, live: &Arc<LiveUser>, sound: &[u8]) {
         if self.parts().transcriber.is_none() {
             return;
         }
         let mut state = live.lock();
-        if Wanted::of(&state).is_none() {
-            return state.ear.forget();
+        if WantedLanguages::from_state(&state).is_none() {
+            return state.listener.clear();
         }
-        state.ear.last_sound = Instant::now();
-        let ended = state.ear.voice.hear(sound);
-        self.transcribe(live, &mut state, ended);
+        state.listener.last_sound = Instant::now();
+        let ended = state.listener.voice.push_audio(sound);
+        self.queue_utterances(live, &mut state, ended);
         self.await_silence(live, &mut state);
     }
 
     /// Puts what was said into the queue; the oldest gives way.
-    fn transcribe(&self, live: &Arc<User>, state: &mut Live, said: impl IntoIterator<Item = Utterance>) {
+    fn queue_utterances(
+        &self,
+        live: &Arc<LiveUser>,
+        state: &mut UserState,
+        said: impl IntoIterator<Item = Utterance>,
+    ) {
         let most = self.parts().settings.utterances;
         for utterance in said {
-            if state.ear.waiting.len() >= most {
-                state.ear.waiting.pop_front();
-                self.utterance_dropped();
+            if state.listener.waiting.len() >= most {
+                state.listener.waiting.pop_front();
+                self.count_dropped_utterance();
                 tracing::debug!(user = %live.id, "the transcriber is slow; the oldest utterance was dropped");
             }
-            state.ear.waiting.push_back(utterance);
+            state.listener.waiting.push_back(utterance);
         }
-        if state.ear.at_work || state.ear.waiting.is_empty() {
+        if state.listener.at_work || state.listener.waiting.is_empty() {
             return;
         }
-        state.ear.at_work = true;
+        state.listener.at_work = true;
         let (sessions, live) = (self.clone(), live.clone());
         self.parts().tasks.spawn(async move {
             let stopping = sessions.parts().stopping.clone();
-            stopping.run_until_cancelled(sessions.work(&live)).await;
+            stopping.run_until_cancelled(sessions.transcribe_queued(&live)).await;
         });
     }
 
     /// One utterance after the other, in order, until none waits.
-    async fn work(&self, live: &Arc<User>) {
+    async fn transcribe_queued(&self, live: &Arc<LiveUser>) {
         let Some(transcriber) = &self.parts().transcriber else { return };
         let spoken = self.parts().settings.spoken_language.as_deref();
-        while let Some((said, number, wanted)) = next(live) {
-            let hint = wanted.hint(spoken);
+        while let Some((said, number, wanted)) = next_utterance(live) {
+            let hint = wanted.language_hint(spoken);
             let Some(heard) = transcriber.transcribe(&said, hint).await else { continue };
             let text = heard.text.trim();
             if text.is_empty() {
@@ -205,12 +210,12 @@ impl Sessions {
     }
 
     /// A device that is told to be silent sends no silence. One timer a user, while somebody speaks.
-    fn await_silence(&self, live: &Arc<User>, state: &mut Live) {
-        if state.ear.timed || !state.ear.voice.is_speaking() {
+    fn await_silence(&self, live: &Arc<LiveUser>, state: &mut UserState) {
+        if state.listener.timed || !state.listener.voice.is_speaking() {
             return;
         }
-        state.ear.timed = true;
-        let mut due = state.ear.last_sound + SILENCE;
+        state.listener.timed = true;
+        let mut due = state.listener.last_sound + SILENCE;
         let (sessions, live) = (self.clone(), live.clone());
         self.parts().tasks.spawn(async move {
             loop {
@@ -219,15 +224,15 @@ impl Sessions {
                     () = sessions.parts().stopping.cancelled() => return,
                 }
                 let mut state = live.lock();
-                due = state.ear.last_sound + SILENCE;
-                let (speaking, silent) = (state.ear.voice.is_speaking(), due <= Instant::now());
+                due = state.listener.last_sound + SILENCE;
+                let (speaking, silent) = (state.listener.voice.is_speaking(), due <= Instant::now());
                 if speaking && !silent {
                     continue;
                 }
-                state.ear.timed = false;
+                state.listener.timed = false;
                 if speaking {
-                    let said = state.ear.voice.finish();
-                    sessions.transcribe(&live, &mut state, said);
+                    let said = state.listener.voice.finish();
+                    sessions.queue_utterances(&live, &mut state, said);
                 }
                 return;
             }
@@ -236,38 +241,38 @@ impl Sessions {
 }
 
 /// The next utterance, its number and who wants it. Whether anybody still does is asked before any sound leaves.
-fn next(live: &Arc<User>) -> Option<(Utterance, u64, Wanted)> {
+fn next_utterance(live: &Arc<LiveUser>) -> Option<(Utterance, u64, WantedLanguages)> {
     let mut state = live.lock();
-    let Some(wanted) = Wanted::of(&state) else {
-        state.ear.forget();
-        state.ear.at_work = false;
+    let Some(wanted) = WantedLanguages::from_state(&state) else {
+        state.listener.clear();
+        state.listener.at_work = false;
         return None;
     };
-    let Some(said) = state.ear.waiting.pop_front() else {
-        state.ear.at_work = false;
+    let Some(said) = state.listener.waiting.pop_front() else {
+        state.listener.at_work = false;
         return None;
     };
-    state.ear.said += 1;
-    Some((said, state.ear.said, wanted))
+    state.listener.utterance_count += 1;
+    Some((said, state.listener.utterance_count, wanted))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn wanted(languages: &[&str], every: bool) -> Wanted {
-        Wanted { languages: languages.iter().map(|one| (*one).to_owned()).collect(), every }
+    fn wanted(languages: &[&str], every: bool) -> WantedLanguages {
+        WantedLanguages { languages: languages.iter().map(|one| (*one).to_owned()).collect(), every }
     }
 
     #[test]
     fn one_language_is_told_to_the_transcriber_and_of_several_it_finds_out() {
         let one = wanted(&["de-DE"], false);
-        assert_eq!(one.hint(None), Some("de-DE"));
-        assert_eq!(one.hint(Some("en-US")), Some("de-DE"), "the app asked for it");
+        assert_eq!(one.language_hint(None), Some("de-DE"));
+        assert_eq!(one.language_hint(Some("en-US")), Some("de-DE"), "the app asked for it");
         let two = wanted(&["de-DE", "en-US"], false);
-        assert_eq!((two.hint(None), two.hint(Some("en-US"))), (None, Some("en-US")));
-        assert_eq!(wanted(&["de-DE"], true).hint(None), None);
-        assert_eq!(wanted(&[], true).hint(Some("fr-FR")), Some("fr-FR"));
+        assert_eq!((two.language_hint(None), two.language_hint(Some("en-US"))), (None, Some("en-US")));
+        assert_eq!(wanted(&["de-DE"], true).language_hint(None), None);
+        assert_eq!(wanted(&[], true).language_hint(Some("fr-FR")), Some("fr-FR"));
     }
 
     #[test]

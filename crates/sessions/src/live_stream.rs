@@ -7,13 +7,13 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use toolyard_protocol::{
     PackageName,
-    session::{Fields, ToApp, ToDevice},
+    session::{MessageFields, ToApp, ToDevice},
 };
 
 use crate::{
     message_rules::MessageRefusal,
     sessions::Sessions,
-    user::{Live, User},
+    user::{LiveUser, UserState},
 };
 
 /// What an app is told that asks for a managed stream.
@@ -34,18 +34,18 @@ pub(crate) struct LiveStream {
 
 impl Sessions {
     /// An app wants live video.
-    pub(crate) fn start_stream(&self, live: &Arc<User>, package: &PackageName, fields: Fields) {
+    pub(crate) fn start_stream(&self, live: &Arc<LiveUser>, package: &PackageName, fields: MessageFields) {
         let mut state = live.lock();
         if let Err(why) = self.try_start_stream(&mut state, package, fields) {
-            state.tell_app(package, &stream_failed(&why));
+            state.send_to_app(package, &stream_failed(&why));
         }
     }
 
     fn try_start_stream(
         &self,
-        state: &mut Live,
+        state: &mut UserState,
         package: &PackageName,
-        mut fields: Fields,
+        mut fields: MessageFields,
     ) -> Result<(), String> {
         if let Some(without) = state.capabilities.as_ref().filter(|device| !device.has_camera) {
             return Err(format!("{} has no camera", without.model_name));
@@ -54,11 +54,12 @@ impl Sessions {
             return Err("another app sends live video; it has to stop first".to_owned());
         }
         self.end_stream(state, package);
-        let id = self.parts().ids.secret();
-        let url = ["rtmpUrl", "streamUrl"].into_iter().find_map(|name| fields.text(name)).map(str::to_owned);
+        let id = self.parts().ids.new_secret();
+        let url =
+            ["rtmpUrl", "streamUrl"].into_iter().find_map(|name| fields.str_field(name)).map(str::to_owned);
         name_sender(&mut fields, package);
         fields.0.insert("streamId".to_owned(), id.clone().into());
-        state.ask_device(package, &ToDevice::StartStream(fields)).map_err(|error| error.to_string())?;
+        state.request_device(package, &ToDevice::StartStream(fields)).map_err(|error| error.to_string())?;
         let status = "initializing".to_owned();
         state.stream = Some(LiveStream { package: package.clone(), id, url, status });
         Ok(())
@@ -67,13 +68,13 @@ impl Sessions {
     /// An app wants it stopped; only its own can be.
     pub(crate) fn stop_stream(
         &self,
-        live: &Arc<User>,
+        live: &Arc<LiveUser>,
         package: &PackageName,
-        fields: &Fields,
+        fields: &MessageFields,
     ) -> Result<(), MessageRefusal> {
         let mut state = live.lock();
         let own = state.stream.as_ref().is_some_and(|stream| {
-            stream.package == *package && fields.text("streamId").is_none_or(|id| id == stream.id)
+            stream.package == *package && fields.str_field("streamId").is_none_or(|id| id == stream.id)
         });
         if !own {
             return Err(MessageRefusal::NotStreamOwner);
@@ -83,28 +84,28 @@ impl Sessions {
     }
 
     /// Ends the live video of an app, if it has one.
-    pub(crate) fn end_stream(&self, state: &mut Live, package: &PackageName) {
+    pub(crate) fn end_stream(&self, state: &mut UserState, package: &PackageName) {
         let Some(stream) = state.stream.take_if(|stream| stream.package == *package) else { return };
-        let mut fields = Fields::default();
+        let mut fields = MessageFields::default();
         name_sender(&mut fields, package);
         fields.0.insert("streamId".to_owned(), stream.id.into());
         // Never refused: at most one for each start that the device was asked for.
         if let Some(device) = &state.device {
-            device.outbox.control(ToDevice::StopStream(fields).to_text());
+            device.outbox.send_control(ToDevice::StopStream(fields).to_text());
         }
     }
 
     /// The device says how the live video is; the app that started it is told, in the message its SDK looks for.
-    pub(crate) fn stream_status(&self, live: &Arc<User>, mut fields: Fields) {
+    pub(crate) fn stream_status(&self, live: &Arc<LiveUser>, mut fields: MessageFields) {
         let mut state = live.lock();
-        let named = fields.text("streamId").map(str::to_owned);
+        let named = fields.str_field("streamId").map(str::to_owned);
         let Some(stream) =
             state.stream.as_mut().filter(|stream| named.is_none_or(|named| named == stream.id))
         else {
             tracing::debug!(user = %live.id, "the state of a stream that no app has");
             return;
         };
-        let status = fields.text("status").unwrap_or_default().to_owned();
+        let status = fields.str_field("status").unwrap_or_default().to_owned();
         fields.0.insert("streamId".to_owned(), stream.id.clone().into());
         fields.0.insert("appId".to_owned(), stream.package.as_str().into());
         stream.status.clone_from(&status);
@@ -112,11 +113,11 @@ impl Sessions {
         if ENDED.contains(&status.as_str()) {
             state.stream = None;
         }
-        state.tell_app(&package, &ToApp::RtmpStreamStatus(fields));
+        state.send_to_app(&package, &ToApp::RtmpStreamStatus(fields));
     }
 
     /// An app asks whether there is live video. Of another app's it learns that it is there, and nothing else.
-    pub(crate) fn check_stream(&self, live: &Arc<User>, package: &PackageName) {
+    pub(crate) fn check_stream(&self, live: &Arc<LiveUser>, package: &PackageName) {
         let state = live.lock();
         let mut answer = json!({ "hasActiveStream": state.stream.is_some() });
         if let Some(stream) = state.stream.as_ref().filter(|stream| stream.package == *package) {
@@ -125,12 +126,12 @@ impl Sessions {
                 "requestingAppId": package,
             });
         }
-        state.tell_app(package, &ToApp::StreamStatusCheckResponse(fields_of(answer)));
+        state.send_to_app(package, &ToApp::StreamStatusCheckResponse(fields_of(answer)));
     }
 }
 
 /// Which app asks, in both names that devices look for.
-pub(crate) fn name_sender(fields: &mut Fields, package: &PackageName) {
+pub(crate) fn name_sender(fields: &mut MessageFields, package: &PackageName) {
     for name in ["packageName", "appId"] {
         fields.0.insert(name.to_owned(), package.as_str().into());
     }
@@ -147,9 +148,9 @@ pub(crate) fn managed_stream_failed(why: &str) -> ToApp {
 }
 
 /// The fields of a message that was made here.
-pub(crate) fn fields_of(value: Value) -> Fields {
+pub(crate) fn fields_of(value: Value) -> MessageFields {
     match value {
-        Value::Object(members) => Fields(members),
-        _ => Fields::default(),
+        Value::Object(members) => MessageFields(members),
+        _ => MessageFields::default(),
     }
 }

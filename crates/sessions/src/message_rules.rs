@@ -4,7 +4,7 @@
 
 use toolyard_protocol::{PackageName, session::app_messages::AppMessageKind, stream::Permission};
 
-use crate::run::{Opened, Run};
+use crate::run::{AppRun, RunTrigger};
 
 /// Whose things a message acts on, and so who may send it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub(crate) enum MessageRefusal {
 
 impl MessageRefusal {
     /// What the app lacks, as `permission_error` names it.
-    pub(crate) const fn required(self) -> &'static str {
+    pub(crate) const fn requirement(self) -> &'static str {
         match self {
             Self::Permission(permission) => permission.as_str(),
             Self::NotOpened => "OPENED_BY_USER",
@@ -102,7 +102,7 @@ pub const fn message_rule(kind: AppMessageKind) -> MessageRule {
         AppMessageKind::DashboardModeChange | AppMessageKind::DashboardSystemUpdate => {
             MessageRule { owner: MessageOwner::DashboardApp, ..FREE }
         }
-        // What an app may hear is decided for each stream: `stream::required_permission` and `Run::may_hear`.
+        // What an app may hear is decided for each stream: `stream::required_permission` and `AppRun::may_hear`.
         AppMessageKind::SubscriptionUpdate
         | AppMessageKind::DisplayEvent
         | AppMessageKind::AudioPlayRequest
@@ -116,7 +116,7 @@ pub const fn message_rule(kind: AppMessageKind) -> MessageRule {
     }
 }
 
-impl Run {
+impl AppRun {
     /// Whether the app may send that now. Who owns a live stream is asked where the stream is known.
     pub(crate) fn check_message(
         &self,
@@ -125,11 +125,11 @@ impl Run {
     ) -> Result<(), MessageRefusal> {
         let rule = message_rule(kind);
         if let Some(permission) = rule.permission
-            && !self.permissions().has(permission)
+            && !self.permissions().has_permission(permission)
         {
             return Err(MessageRefusal::Permission(permission));
         }
-        let opened = self.opened == Opened::ByUser;
+        let opened = self.trigger == RunTrigger::ByUser;
         let open_enough = match rule.open {
             OpenRule::Anytime => true,
             OpenRule::Opened => opened,

@@ -4,47 +4,47 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 use toolyard_core::{ToolError, ports::AppRecord};
-use toolyard_protocol::{UserId, app::AppType, call::Activation, session::webhook::StopReason};
+use toolyard_protocol::{UserId, app::AppType, call::AppActivation, session::webhook::StopReason};
 
-use crate::{run::Opened, sessions::Sessions};
+use crate::{run::RunTrigger, sessions::Sessions};
 
 impl Sessions {
     /// Starts an app for the user, or brings one to the front that a call had woken. The door has asked whether the
     /// user installed it.
-    pub async fn open_app(&self, user: &UserId, app: AppRecord) -> Result<Activation, ToolError> {
+    pub async fn open_app(&self, user: &UserId, app: AppRecord) -> Result<AppActivation, ToolError> {
         let app = Arc::new(app);
         let deadline = Instant::now() + self.parts().limits.wake_timeout_for(app.details.wake_timeout_ms);
         if app.details.app_type == AppType::Standard {
-            self.clear_the_front(user, &app).await;
+            self.stop_front_apps(user, &app).await;
         }
-        let ready = self.wake(user, &app, Opened::ByUser, deadline).await?;
-        let Some(live) = self.find(user) else { return Ok(ready) };
+        let ready = self.wake(user, &app, RunTrigger::ByUser, deadline).await?;
+        let Some(live) = self.find_user(user) else { return Ok(ready) };
         {
             let mut state = live.lock();
             if let Some(run) = state.apps.get_mut(&app.package) {
-                run.opened = Opened::ByUser;
+                run.trigger = RunTrigger::ByUser;
             }
             if app.details.app_type == AppType::Standard {
-                let shown = state.screen.open(&app.package);
-                self.show(&state, shown);
+                let shown = state.screen.open_app(&app.package);
+                self.send_picture(&state, shown);
                 self.set_screen_timer(&live, &mut state);
             }
             self.update_microphone(&mut state);
         }
-        self.remember(&live, &app.package).await;
+        self.save_run(&live, &app.package).await;
         Ok(ready)
     }
 
-    async fn clear_the_front(&self, user: &UserId, app: &AppRecord) {
-        let Some(live) = self.find(user) else { return };
+    async fn stop_front_apps(&self, user: &UserId, app: &AppRecord) {
+        let Some(live) = self.find_user(user) else { return };
         let others: Vec<_> = {
             let state = live.lock();
-            let other = |run: &crate::run::Run| run.is_standard() && run.opened == Opened::ByUser;
+            let other = |run: &crate::run::AppRun| run.is_standard() && run.trigger == RunTrigger::ByUser;
             let others = state.apps.iter().filter(|(package, run)| **package != app.package && other(run));
             others.map(|(package, _)| package.clone()).collect()
         };
         for package in others {
-            let _ = self.stop(user, &package, StopReason::UserDisabled).await;
+            let _ = self.stop_app(user, &package, StopReason::UserDisabled).await;
         }
     }
 }

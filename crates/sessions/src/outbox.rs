@@ -19,7 +19,7 @@ pub(crate) const DEFAULT_REQUEST_BOUND: usize = 16;
 
 /// Something to write to a socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Frame {
+pub enum SocketFrame {
     /// A message.
     Text(String),
     /// Sound.
@@ -53,7 +53,7 @@ pub(crate) enum StateKey {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Class {
+enum FrameClass {
     Control,
     Stream,
     Latest(StateKey),
@@ -61,8 +61,8 @@ enum Class {
 }
 
 #[derive(Debug, Default)]
-struct Queue {
-    frames: VecDeque<(Class, Frame)>,
+struct OutboxQueue {
+    frames: VecDeque<(FrameClass, SocketFrame)>,
     streams: usize,
     controls: usize,
     dropped: u64,
@@ -72,7 +72,7 @@ struct Queue {
 /// The queue towards one socket.
 #[derive(Debug)]
 pub struct Outbox {
-    queue: Mutex<Queue>,
+    queue: Mutex<OutboxQueue>,
     filled: Notify,
     stream_bound: usize,
     control_bound: usize,
@@ -96,32 +96,32 @@ impl Outbox {
     }
 
     /// A message that must arrive.
-    pub fn control(&self, text: String) {
-        self.must(Frame::Text(text));
+    pub fn send_control(&self, text: String) {
+        self.push_control(SocketFrame::Text(text));
     }
 
     /// Asks for a sign of life.
-    pub fn ping(&self) {
-        self.must(Frame::Ping);
+    pub fn send_ping(&self) {
+        self.push_control(SocketFrame::Ping);
     }
 
-    fn must(&self, frame: Frame) {
+    fn push_control(&self, frame: SocketFrame) {
         let mut queue = self.lock();
         if queue.closing {
             return;
         }
         if queue.controls >= self.control_bound {
             queue.frames.clear();
-            return self.end(queue, 1011, "too slow");
+            return self.push_close(queue, 1011, "too slow");
         }
         queue.controls += 1;
-        queue.frames.push_back((Class::Control, frame));
+        queue.frames.push_back((FrameClass::Control, frame));
         drop(queue);
         self.filled.notify_one();
     }
 
     /// A piece of a stream, which may be lost.
-    pub fn stream(&self, frame: Frame) {
+    pub fn send_stream(&self, frame: SocketFrame) {
         let mut queue = self.lock();
         if queue.closing {
             return;
@@ -131,21 +131,21 @@ impl Outbox {
             return;
         }
         queue.streams += 1;
-        queue.frames.push_back((Class::Stream, frame));
+        queue.frames.push_back((FrameClass::Stream, frame));
         drop(queue);
         self.filled.notify_one();
     }
 
     /// A state, which takes the place of an earlier one that was not yet sent.
-    pub(crate) fn latest(&self, key: StateKey, text: String) {
+    pub(crate) fn send_latest(&self, key: StateKey, text: String) {
         let mut queue = self.lock();
         if queue.closing {
             return;
         }
-        let class = Class::Latest(key);
+        let class = FrameClass::Latest(key);
         match queue.frames.iter_mut().find(|(queued, _)| *queued == class) {
-            Some((_, waiting)) => *waiting = Frame::Text(text),
-            None => queue.frames.push_back((class, Frame::Text(text))),
+            Some((_, waiting)) => *waiting = SocketFrame::Text(text),
+            None => queue.frames.push_back((class, SocketFrame::Text(text))),
         }
         drop(queue);
         self.filled.notify_one();
@@ -153,14 +153,14 @@ impl Outbox {
 
     /// Something that an app asks of the device. False where too much of that app waits already.
     #[must_use]
-    pub(crate) fn request(&self, app: &PackageName, text: String) -> bool {
+    pub(crate) fn send_request(&self, app: &PackageName, text: String) -> bool {
         let mut queue = self.lock();
-        let class = Class::Request(app.clone());
+        let class = FrameClass::Request(app.clone());
         let waiting = queue.frames.iter().filter(|(queued, _)| *queued == class).count();
         if queue.closing || waiting >= self.request_bound {
             return false;
         }
-        queue.frames.push_back((class, Frame::Text(text)));
+        queue.frames.push_back((class, SocketFrame::Text(text)));
         drop(queue);
         self.filled.notify_one();
         true
@@ -170,44 +170,44 @@ impl Outbox {
     pub fn close(&self, code: u16, reason: &'static str) {
         let queue = self.lock();
         if !queue.closing {
-            self.end(queue, code, reason);
+            self.push_close(queue, code, reason);
         }
     }
 
     /// The next frame; waits for one. Nothing follows a close.
-    pub async fn next(&self) -> Frame {
+    pub async fn next_frame(&self) -> SocketFrame {
         loop {
             let filled = self.filled.notified();
-            if let Some(frame) = self.take() {
+            if let Some(frame) = self.take_frame() {
                 return frame;
             }
             filled.await;
         }
     }
 
-    fn take(&self) -> Option<Frame> {
+    fn take_frame(&self) -> Option<SocketFrame> {
         let mut queue = self.lock();
         let calm = queue.dropped > 0 && queue.streams <= self.stream_bound / 2;
         if let (true, Some(notice)) = (calm, self.notice) {
-            return Some(Frame::Text(notice(std::mem::take(&mut queue.dropped))));
+            return Some(SocketFrame::Text(notice(std::mem::take(&mut queue.dropped))));
         }
         let (class, frame) = queue.frames.pop_front()?;
         match class {
-            Class::Stream => queue.streams -= 1,
-            Class::Control => queue.controls = queue.controls.saturating_sub(1),
-            Class::Latest(_) | Class::Request(_) => {}
+            FrameClass::Stream => queue.streams -= 1,
+            FrameClass::Control => queue.controls = queue.controls.saturating_sub(1),
+            FrameClass::Latest(_) | FrameClass::Request(_) => {}
         }
         Some(frame)
     }
 
-    fn end(&self, mut queue: MutexGuard<'_, Queue>, code: u16, reason: &'static str) {
+    fn push_close(&self, mut queue: MutexGuard<'_, OutboxQueue>, code: u16, reason: &'static str) {
         queue.closing = true;
-        queue.frames.push_back((Class::Control, Frame::Close { code, reason }));
+        queue.frames.push_back((FrameClass::Control, SocketFrame::Close { code, reason }));
         drop(queue);
         self.filled.notify_one();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Queue> {
+    fn lock(&self) -> MutexGuard<'_, OutboxQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -216,59 +216,59 @@ impl Outbox {
 mod tests {
     use super::*;
 
-    fn text(text: &str) -> Frame {
-        Frame::Text(text.to_owned())
+    fn text(text: &str) -> SocketFrame {
+        SocketFrame::Text(text.to_owned())
     }
 
     #[tokio::test]
     async fn a_slow_reader_loses_stream_data_and_is_told_and_loses_no_control() {
         let outbox = Outbox::new(2, 8, Some(|lost| format!("lost {lost}")));
         for i in 0..5 {
-            outbox.stream(text(&format!("s{i}")));
+            outbox.send_stream(text(&format!("s{i}")));
         }
-        outbox.control("c".to_owned());
-        assert_eq!(outbox.next().await, text("s0"));
-        assert_eq!(outbox.next().await, text("lost 3"));
-        assert_eq!(outbox.next().await, text("s1"));
-        assert_eq!(outbox.next().await, text("c"));
+        outbox.send_control("c".to_owned());
+        assert_eq!(outbox.next_frame().await, text("s0"));
+        assert_eq!(outbox.next_frame().await, text("lost 3"));
+        assert_eq!(outbox.next_frame().await, text("s1"));
+        assert_eq!(outbox.next_frame().await, text("c"));
     }
 
     #[tokio::test]
     async fn too_many_control_messages_end_the_socket() {
         let outbox = Outbox::new(2, 2, None);
-        (0..3).for_each(|i| outbox.control(format!("c{i}")));
-        assert_eq!(outbox.next().await, Frame::Close { code: 1011, reason: "too slow" });
+        (0..3).for_each(|i| outbox.send_control(format!("c{i}")));
+        assert_eq!(outbox.next_frame().await, SocketFrame::Close { code: 1011, reason: "too slow" });
     }
 
     #[tokio::test]
     async fn of_states_the_latest_counts() {
         let outbox = Outbox::new(2, 2, None);
-        let picture = |text: &str| outbox.latest(StateKey::Picture, text.to_owned());
+        let picture = |text: &str| outbox.send_latest(StateKey::Picture, text.to_owned());
         picture("a");
-        outbox.control("c".to_owned());
-        (0..100).for_each(|n| outbox.latest(StateKey::Microphone, format!("m{n}")));
+        outbox.send_control("c".to_owned());
+        (0..100).for_each(|n| outbox.send_latest(StateKey::Microphone, format!("m{n}")));
         picture("b");
         outbox.close(1000, "x");
         outbox.close(1012, "y");
         picture("never");
-        assert_eq!(outbox.next().await, text("b"));
-        assert_eq!(outbox.next().await, text("c"));
-        assert_eq!(outbox.next().await, text("m99"));
-        assert_eq!(outbox.next().await, Frame::Close { code: 1000, reason: "x" });
+        assert_eq!(outbox.next_frame().await, text("b"));
+        assert_eq!(outbox.next_frame().await, text("c"));
+        assert_eq!(outbox.next_frame().await, text("m99"));
+        assert_eq!(outbox.next_frame().await, SocketFrame::Close { code: 1000, reason: "x" });
     }
 
     #[tokio::test]
     async fn an_app_that_asks_too_much_of_a_slow_device_is_refused_and_the_device_stays() {
         let (flooding, other): (PackageName, PackageName) = ("a".parse().unwrap(), "b".parse().unwrap());
         let outbox = Outbox::new(2, 2, None).with_request_bound(3);
-        let taken = (0..1_000).filter(|n| outbox.request(&flooding, format!("a{n}"))).count();
+        let taken = (0..1_000).filter(|n| outbox.send_request(&flooding, format!("a{n}"))).count();
         assert_eq!(taken, 3);
-        assert!(outbox.request(&other, "b".to_owned()), "another app has places of its own");
-        outbox.control("c0".to_owned());
-        outbox.control("c1".to_owned());
+        assert!(outbox.send_request(&other, "b".to_owned()), "another app has places of its own");
+        outbox.send_control("c0".to_owned());
+        outbox.send_control("c1".to_owned());
         for expected in ["a0", "a1", "a2", "b", "c0", "c1"] {
-            assert_eq!(outbox.next().await, text(expected));
+            assert_eq!(outbox.next_frame().await, text(expected));
         }
-        assert!(outbox.request(&flooding, "again".to_owned()));
+        assert!(outbox.send_request(&flooding, "again".to_owned()));
     }
 }

@@ -74,7 +74,7 @@ impl PendingRequests {
     }
 
     /// An app stopped.
-    pub(crate) fn forget(&mut self, package: &PackageName) {
+    pub(crate) fn remove_app(&mut self, package: &PackageName) {
         self.0.retain(|one| one.package != *package);
     }
 }
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(pending.take(RequestKind::Audio, "0"), None, "the oldest of the many");
         assert_eq!(pending.take(RequestKind::Audio, "1"), Some(name("b")));
         assert_eq!(pending.take(RequestKind::Photo, "mine"), Some(name("a")));
-        pending.forget(&name("b"));
+        pending.remove_app(&name("b"));
         assert_eq!(pending.take(RequestKind::Audio, "2"), None);
     }
 

@@ -16,9 +16,9 @@ impl Sessions {
             let mut state = live.lock();
             let Some(run) = state.apps.get_mut(&record.package) else { continue };
             let dropped = run.change_record(record.clone());
-            let films = run.permissions().has(Permission::Camera);
+            let films = run.permissions().has_permission(Permission::Camera);
             if !dropped.is_empty() {
-                state.tell_app(&record.package, &streams_refused(&dropped));
+                state.send_to_app(&record.package, &streams_refused(&dropped));
             }
             if !films {
                 self.end_stream(&mut state, &record.package);

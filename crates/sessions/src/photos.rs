@@ -12,14 +12,14 @@ use toolyard_core::ports::AppRecord;
 use toolyard_net::OutsideUrl;
 use toolyard_protocol::{
     PackageName,
-    session::{Fields, ToApp, ToDevice, app_messages::PhotoRequest},
+    session::{MessageFields, ToApp, ToDevice, app_messages::PhotoRequest},
 };
 
 use crate::{
     live_stream::{fields_of, name_sender},
     pending::RequestKind,
     sessions::Sessions,
-    user::{DeviceRefusal, Live, User},
+    user::{DeviceRefusal, LiveUser, UserState},
 };
 
 /// How long an app may take to hear that there is no picture.
@@ -44,12 +44,12 @@ impl PhotoFailure {
     }
 
     /// Out of a phone's answer. Phones say it in one of two forms; none where the picture was taken.
-    fn read(answer: &Fields) -> Option<Self> {
+    fn from_response(answer: &MessageFields) -> Option<Self> {
         let error = answer.0.get("error");
         let within = |name: &str| error.and_then(|error| error.get(name)).and_then(Value::as_str);
-        let code = within("code").or_else(|| answer.text("errorCode"));
+        let code = within("code").or_else(|| answer.str_field("errorCode"));
         let message = within("message")
-            .or_else(|| answer.text("errorMessage"))
+            .or_else(|| answer.str_field("errorMessage"))
             .or_else(|| error.and_then(Value::as_str));
         let failed =
             answer.0.get("success") == Some(&Value::Bool(false)) || code.is_some() || error.is_some();
@@ -63,7 +63,7 @@ impl PhotoFailure {
 
 impl Sessions {
     /// An app wants a picture.
-    pub(crate) fn take_photo(&self, live: &Arc<User>, package: &PackageName, request: &PhotoRequest) {
+    pub(crate) fn take_photo(&self, live: &Arc<LiveUser>, package: &PackageName, request: &PhotoRequest) {
         let refused = self.try_take_photo(&mut live.lock(), package, request);
         if let Err(why) = refused {
             self.photo_failed(live, package, &request.request_id, why);
@@ -72,7 +72,7 @@ impl Sessions {
 
     fn try_take_photo(
         &self,
-        state: &mut Live,
+        state: &mut UserState,
         package: &PackageName,
         request: &PhotoRequest,
     ) -> Result<(), PhotoFailure> {
@@ -96,7 +96,7 @@ impl Sessions {
         let id = &request.request_id;
         let pending = state.pending.add(RequestKind::Photo, id, package);
         pending.map_err(|error| failure("UNKNOWN_ERROR", error.to_string()))?;
-        state.ask_device(package, &ToDevice::PhotoRequest(fields)).map_err(|error| {
+        state.request_device(package, &ToDevice::PhotoRequest(fields)).map_err(|error| {
             state.pending.take(RequestKind::Photo, id);
             let code = match error {
                 DeviceRefusal::NoDevice => "PHONE_GLASSES_NOT_CONNECTED",
@@ -106,31 +106,37 @@ impl Sessions {
         })
     }
 
-    fn upload_address(&self, state: &Live, package: &PackageName) -> Option<String> {
+    fn upload_address(&self, state: &UserState, package: &PackageName) -> Option<String> {
         let record = &state.apps.get(package)?.record;
         let url = OutsideUrl::parse(record.details.public_url.as_deref()?, &self.parts().guard).ok()?;
         Some(url.join("photo-upload").to_string())
     }
 
     /// The phone answers. A picture that it hands over here is passed on; a failure is told in every way.
-    pub(crate) fn photo_answered(&self, live: &Arc<User>, answer: Fields) {
-        let Some(id) = answer.text("requestId").map(str::to_owned) else { return };
+    pub(crate) fn photo_answered(&self, live: &Arc<LiveUser>, answer: MessageFields) {
+        let Some(id) = answer.str_field("requestId").map(str::to_owned) else { return };
         let Some(package) = live.lock().pending.take(RequestKind::Photo, &id) else { return };
-        match PhotoFailure::read(&answer) {
+        match PhotoFailure::from_response(&answer) {
             Some(failure) => self.photo_failed(live, &package, &id, failure),
-            None => live.lock().tell_app(&package, &ToApp::PhotoResponse(answer)),
+            None => live.lock().send_to_app(&package, &ToApp::PhotoResponse(answer)),
         }
     }
 
     /// Tells an app that there is no picture.
-    pub(crate) fn photo_failed(&self, live: &Arc<User>, package: &PackageName, id: &str, why: PhotoFailure) {
+    pub(crate) fn photo_failed(
+        &self,
+        live: &Arc<LiveUser>,
+        package: &PackageName,
+        id: &str,
+        why: PhotoFailure,
+    ) {
         let PhotoFailure { code, message } = why;
         tracing::debug!(app = %package, user = %live.id, code, "a photo request failed");
         let told =
             json!({ "requestId": id, "success": false, "error": { "code": code, "message": message } });
         let record = {
             let state = live.lock();
-            state.tell_app(package, &ToApp::PhotoResponse(fields_of(told)));
+            state.send_to_app(package, &ToApp::PhotoResponse(fields_of(told)));
             state.apps.get(package).map(|run| run.record.clone())
         };
         let report = json!({ "requestId": id, "type": "photo_error", "success": false, "errorCode": code,
@@ -166,7 +172,7 @@ mod tests {
 
     #[test]
     fn phones_say_in_two_forms_that_there_is_no_picture() {
-        let read = |answer: Value| PhotoFailure::read(&fields_of(answer));
+        let read = |answer: Value| PhotoFailure::from_response(&fields_of(answer));
         let busy = Some(PhotoFailure::new("CAMERA_BUSY", "in use"));
         assert_eq!(
             read(

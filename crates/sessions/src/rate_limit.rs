@@ -15,18 +15,18 @@ pub struct MessageRate {
 
 /// What one app has used of its rate. It outlives the app's socket, so that a new one does not begin afresh.
 #[derive(Debug)]
-pub(crate) struct RateLimit {
+pub(crate) struct MessageMeter {
     /// When everything that was taken so far would have been due at the steady rate.
     due: Instant,
 }
 
-impl RateLimit {
+impl MessageMeter {
     pub(crate) fn new(now: Instant) -> Self {
         Self { due: now }
     }
 
     /// Takes one message; false where there were too many.
-    pub(crate) fn take(&mut self, now: Instant, rate: MessageRate) -> bool {
+    pub(crate) fn try_take(&mut self, now: Instant, rate: MessageRate) -> bool {
         let each = Duration::from_secs(1) / rate.per_s.max(1);
         let due = self.due.max(now);
         if due.duration_since(now) > each * rate.burst.saturating_sub(1) {
@@ -44,8 +44,9 @@ mod tests {
     #[test]
     fn a_burst_passes_and_then_the_steady_rate() {
         let (rate, start) = (MessageRate { per_s: 10, burst: 5 }, Instant::now());
-        let mut limit = RateLimit::new(start);
-        let taken = |limit: &mut RateLimit, at: Instant| (0..100).filter(|_| limit.take(at, rate)).count();
+        let mut limit = MessageMeter::new(start);
+        let taken =
+            |limit: &mut MessageMeter, at: Instant| (0..100).filter(|_| limit.try_take(at, rate)).count();
         assert_eq!(taken(&mut limit, start), 5);
         assert_eq!(taken(&mut limit, start + Duration::from_millis(99)), 0);
         assert_eq!(taken(&mut limit, start + Duration::from_millis(100)), 1);

@@ -6,23 +6,23 @@ use tokio::time::Instant;
 use toolyard_core::ports::StoreError;
 
 use crate::{
-    run::{Opened, Phase, Run},
+    run::{AppRun, RunPhase, RunTrigger},
     sessions::Sessions,
 };
 
 impl Sessions {
     /// Takes up the table of runs: each app may reconnect under its old session within the window.
-    pub async fn restore(&self) -> Result<usize, StoreError> {
-        let stored = self.parts().stores.runs.kept_runs().await?;
+    pub async fn restore_runs(&self) -> Result<usize, StoreError> {
+        let stored = self.parts().stores.runs.list_runs().await?;
         let count = stored.len();
         for run in stored {
-            let record = self.parts().stores.apps.find(&run.package).await?;
-            let (Some(record), Some(live)) = (record, self.open(&run.user)) else {
-                self.parts().stores.runs.drop_run(&run.session).await?;
+            let record = self.parts().stores.apps.find_app(&run.package).await?;
+            let (Some(record), Some(live)) = (record, self.open_user(&run.user)) else {
+                self.parts().stores.runs.remove_run(&run.session).await?;
                 continue;
             };
-            let opened = if run.by_user { Opened::ByUser } else { Opened::ForCall };
-            let lost = Run::new(Arc::new(record), run.session.clone(), opened, Phase::Lost);
+            let opened = if run.by_user { RunTrigger::ByUser } else { RunTrigger::ForCall };
+            let lost = AppRun::new(Arc::new(record), run.session.clone(), opened, RunPhase::Lost);
             {
                 let mut state = live.lock();
                 // The grace of the device: a session that was only taken up does not live for ever.

@@ -8,14 +8,14 @@ use toolyard_protocol::{
     AppSessionId,
     api::AppState,
     app::AppType,
-    stream::{Permissions, StreamKind, Subscription, SubscriptionSet, is_location, is_sensitive},
+    stream::{PermissionSet, StreamKind, StreamSubscription, SubscriptionSet, is_location, is_sensitive},
 };
 
-use crate::{outbox::Outbox, rate_limit::RateLimit};
+use crate::{outbox::Outbox, rate_limit::MessageMeter};
 
 /// Why an app runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Opened {
+pub(crate) enum RunTrigger {
     /// A tool call woke it.
     ForCall,
     /// The user opened it.
@@ -24,12 +24,12 @@ pub(crate) enum Opened {
 
 /// Where a run is. STOPPED is no run at all.
 #[derive(Debug, Clone)]
-pub(crate) enum Phase {
+pub(crate) enum RunPhase {
     /// Asked to start, not yet connected.
     Starting,
     /// Connected and acknowledged; whether the app has read that is not known yet. A call that overtakes the
     /// acknowledgement finds no session in the app, so calls wait for a first sign of it.
-    Greeted,
+    Acknowledged,
     /// Connected, and the app knows.
     Running,
     /// The socket broke; the app may come back by itself.
@@ -40,11 +40,11 @@ pub(crate) enum Phase {
     Ended(Arc<ToolError>),
 }
 
-impl Phase {
-    pub(crate) fn state(&self) -> AppState {
+impl RunPhase {
+    pub(crate) fn app_state(&self) -> AppState {
         match self {
             Self::Starting => AppState::Starting,
-            Self::Greeted | Self::Running => AppState::Running,
+            Self::Acknowledged | Self::Running => AppState::Running,
             Self::Lost => AppState::Lost,
             Self::Stopping => AppState::Stopping,
             Self::Ended(_) => AppState::Stopped,
@@ -54,7 +54,7 @@ impl Phase {
 
 /// One socket of an app. Two can exist for a moment, so they are told apart by number.
 #[derive(Debug, Clone)]
-pub(crate) struct Link {
+pub(crate) struct AppLink {
     pub(crate) number: u64,
     pub(crate) outbox: Arc<Outbox>,
     pub(crate) since: Instant,
@@ -64,64 +64,69 @@ pub(crate) struct Link {
 
 /// One app for one user.
 #[derive(Debug)]
-pub(crate) struct Run {
+pub(crate) struct AppRun {
     pub(crate) record: Arc<AppRecord>,
     pub(crate) session: AppSessionId,
-    pub(crate) opened: Opened,
-    pub(crate) link: Option<Link>,
+    pub(crate) trigger: RunTrigger,
+    pub(crate) link: Option<AppLink>,
     pub(crate) subscriptions: SubscriptionSet,
     pub(crate) last_used: Instant,
-    pub(crate) rate: RateLimit,
-    permissions: Permissions,
-    phase: watch::Sender<Phase>,
+    pub(crate) rate: MessageMeter,
+    permissions: PermissionSet,
+    phase: watch::Sender<RunPhase>,
 }
 
-impl Run {
-    pub(crate) fn new(record: Arc<AppRecord>, session: AppSessionId, opened: Opened, phase: Phase) -> Self {
-        let permissions = declared(&record);
+impl AppRun {
+    pub(crate) fn new(
+        record: Arc<AppRecord>,
+        session: AppSessionId,
+        opened: RunTrigger,
+        phase: RunPhase,
+    ) -> Self {
+        let permissions = declared_permissions(&record);
         let now = Instant::now();
         Self {
             record,
             session,
-            opened,
+            trigger: opened,
             link: None,
             subscriptions: SubscriptionSet::default(),
             last_used: now,
-            rate: RateLimit::new(now),
+            rate: MessageMeter::new(now),
             permissions,
             phase: watch::Sender::new(phase),
         }
     }
 
-    pub(crate) fn phase(&self) -> Phase {
+    pub(crate) fn phase(&self) -> RunPhase {
         self.phase.borrow().clone()
     }
 
-    pub(crate) fn watch(&self) -> watch::Receiver<Phase> {
+    pub(crate) fn watch_phase(&self) -> watch::Receiver<RunPhase> {
         self.phase.subscribe()
     }
 
-    pub(crate) fn enter(&self, phase: Phase) {
+    pub(crate) fn set_phase(&self, phase: RunPhase) {
         self.phase.send_replace(phase);
     }
 
     /// Whether the app may hear this now: declared, and for microphone and camera also opened by the user; for the place
     /// opened, or declared for the background.
-    pub(crate) fn may_hear(&self, kind: &StreamKind) -> bool {
+    pub(crate) fn can_receive(&self, kind: &StreamKind) -> bool {
         let woken_may =
             !is_sensitive(kind) && (!is_location(kind) || self.permissions.locates_in_background());
-        self.permissions.allow(kind) && (self.opened == Opened::ByUser || woken_may)
+        self.permissions.allows_stream(kind) && (self.trigger == RunTrigger::ByUser || woken_may)
     }
 
     /// The developer changed the app. What it may not hear any longer is dropped, and given back.
-    pub(crate) fn change_record(&mut self, record: Arc<AppRecord>) -> Vec<Subscription> {
-        self.permissions = declared(&record);
+    pub(crate) fn change_record(&mut self, record: Arc<AppRecord>) -> Vec<StreamSubscription> {
+        self.permissions = declared_permissions(&record);
         self.record = record;
         self.subscriptions.drop_unpermitted(&self.permissions)
     }
 
     /// What the app has declared.
-    pub(crate) fn permissions(&self) -> &Permissions {
+    pub(crate) fn permissions(&self) -> &PermissionSet {
         &self.permissions
     }
 
@@ -131,7 +136,7 @@ impl Run {
 
     /// Whether its socket is open and acknowledged.
     pub(crate) fn is_connected(&self) -> bool {
-        self.link.is_some() && matches!(*self.phase.borrow(), Phase::Greeted | Phase::Running)
+        self.link.is_some() && matches!(*self.phase.borrow(), RunPhase::Acknowledged | RunPhase::Running)
     }
 
     /// The open socket, while the app runs.
@@ -145,6 +150,6 @@ impl Run {
     }
 }
 
-fn declared(record: &AppRecord) -> Permissions {
+fn declared_permissions(record: &AppRecord) -> PermissionSet {
     record.details.permissions.iter().map(|declared| declared.kind).collect()
 }

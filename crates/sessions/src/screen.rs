@@ -9,12 +9,12 @@ use std::{collections::HashMap, time::Duration};
 use tokio::time::Instant;
 use toolyard_protocol::{
     PackageName,
-    session::{DisplayEvent, Layout, View},
+    session::{DisplayEvent, DisplayView, Layout},
 };
 
 /// A picture and how long it holds.
 #[derive(Debug, Clone, PartialEq)]
-struct Picture {
+struct ScreenPicture {
     package: PackageName,
     event: DisplayEvent,
     until: Option<Instant>,
@@ -26,10 +26,10 @@ struct Picture {
 
 /// The screen of one user.
 #[derive(Debug, Default)]
-pub(crate) struct Screen {
+pub(crate) struct UserScreen {
     front: Option<PackageName>,
-    base: Option<Picture>,
-    over: Option<Picture>,
+    base: Option<ScreenPicture>,
+    over: Option<ScreenPicture>,
     /// Until when woken apps may be seen.
     grants: HashMap<PackageName, OverlayGrant>,
 }
@@ -42,18 +42,18 @@ struct OverlayGrant {
 }
 
 /// What the device is to show.
-pub(crate) type Shown = (PackageName, DisplayEvent);
+pub(crate) type AppPicture = (PackageName, DisplayEvent);
 
-impl Screen {
+impl UserScreen {
     /// The app in front.
-    pub(crate) fn front(&self) -> Option<&PackageName> {
+    pub(crate) fn front_app(&self) -> Option<&PackageName> {
         self.front.as_ref()
     }
 
     /// The user opened an app: it owns the screen, and what lay over it is gone, be it a note that an app did not start.
     /// What the app drew while it started stays, as long as the app wants. The answer is what the device shows now, if that
     /// changes.
-    pub(crate) fn open(&mut self, package: &PackageName) -> Option<Shown> {
+    pub(crate) fn open_app(&mut self, package: &PackageName) -> Option<AppPicture> {
         let mut gone = None;
         if self.front.as_ref() != Some(package) {
             gone = self.base.take();
@@ -61,26 +61,26 @@ impl Screen {
         }
         match self.over.take() {
             Some(own) if own.package == *package && !own.notice => {
-                self.base = Some(Picture { until: own.wanted_until, ..own });
+                self.base = Some(ScreenPicture { until: own.wanted_until, ..own });
                 None
             }
-            Some(over) => Some(self.beneath(over.package)),
-            None => gone.map(|gone| self.beneath(gone.package)),
+            Some(over) => Some(self.picture_beneath(over.package)),
+            None => gone.map(|gone| self.picture_beneath(gone.package)),
         }
     }
 
     /// The platform draws about an app, over everything and for a bounded time.
-    pub(crate) fn note(
+    pub(crate) fn show_notice(
         &mut self,
         package: &PackageName,
         event: DisplayEvent,
         now: Instant,
         overlay: Duration,
-    ) -> Shown {
+    ) -> AppPicture {
         let until = Some(now + overlay);
         let shown = (package.clone(), event.clone());
         self.over =
-            Some(Picture { package: package.clone(), event, until, wanted_until: until, notice: true });
+            Some(ScreenPicture { package: package.clone(), event, until, wanted_until: until, notice: true });
         shown
     }
 
@@ -93,14 +93,15 @@ impl Screen {
         now: Instant,
         overlay: Duration,
         woken_by: Option<Instant>,
-    ) -> Option<Shown> {
-        event.view = View::Main;
+    ) -> Option<AppPicture> {
+        event.view = DisplayView::Main;
         let wish = event.duration_ms.map(Duration::from_millis);
         // A wish beyond all times is none.
         let wanted_until = wish.and_then(|wish| now.checked_add(wish));
         let (package, shown) = (package.clone(), (package.clone(), event.clone()));
         if self.front.as_ref() == Some(&package) {
-            self.base = Some(Picture { package, event, until: wanted_until, wanted_until, notice: false });
+            self.base =
+                Some(ScreenPicture { package, event, until: wanted_until, wanted_until, notice: false });
             return (!self.is_covered(now)).then_some(shown);
         }
         let most = woken_by.map_or(now + overlay, |call| self.overlay_end(&package, call, now, overlay));
@@ -108,7 +109,7 @@ impl Screen {
             return None;
         }
         let until = Some(wanted_until.map_or(most, |wanted| wanted.min(most)));
-        self.over = Some(Picture { package, event, until, wanted_until, notice: false });
+        self.over = Some(ScreenPicture { package, event, until, wanted_until, notice: false });
         Some(shown)
     }
 
@@ -129,38 +130,38 @@ impl Screen {
     }
 
     /// Time passed. The answer is what the device shows now, if that changes.
-    pub(crate) fn tick(&mut self, now: Instant) -> Option<Shown> {
-        let over = |picture: &mut Picture| picture.until.is_some_and(|until| until <= now);
+    pub(crate) fn expire(&mut self, now: Instant) -> Option<AppPicture> {
+        let over = |picture: &mut ScreenPicture| picture.until.is_some_and(|until| until <= now);
         let gone = self.over.take_if(over);
         let base_gone = self.base.take_if(over);
         match (gone, base_gone) {
-            (Some(gone), _) => Some(self.beneath(gone.package)),
-            (None, Some(gone)) if self.over.is_none() => Some(self.beneath(gone.package)),
+            (Some(gone), _) => Some(self.picture_beneath(gone.package)),
+            (None, Some(gone)) if self.over.is_none() => Some(self.picture_beneath(gone.package)),
             (None, _) => None,
         }
     }
 
     /// An app stopped. The answer is what the device shows now, if that changes.
-    pub(crate) fn leave(&mut self, package: &PackageName) -> Option<Shown> {
+    pub(crate) fn remove_app(&mut self, package: &PackageName) -> Option<AppPicture> {
         if self.front.as_ref() == Some(package) {
             self.front = None;
         }
         self.grants.remove(package);
         let base_gone = self.base.take_if(|picture| picture.package == *package).is_some();
         let over_gone = self.over.take_if(|picture| picture.package == *package).is_some();
-        (over_gone || (base_gone && self.over.is_none())).then(|| self.beneath(package.clone()))
+        (over_gone || (base_gone && self.over.is_none())).then(|| self.picture_beneath(package.clone()))
     }
 
     /// What a device that connects now has to show.
-    pub(crate) fn now(&self) -> Option<Shown> {
+    pub(crate) fn current(&self) -> Option<AppPicture> {
         self.over
             .as_ref()
             .or(self.base.as_ref())
             .map(|picture| (picture.package.clone(), picture.event.clone()))
     }
 
-    /// When [`Screen::tick`] is due.
-    pub(crate) fn due(&self) -> Option<Instant> {
+    /// When [`UserScreen::expire`] is due.
+    pub(crate) fn next_expiry(&self) -> Option<Instant> {
         [&self.over, &self.base].into_iter().flatten().filter_map(|picture| picture.until).min()
     }
 
@@ -168,10 +169,10 @@ impl Screen {
         self.over.as_ref().is_some_and(|over| over.until.is_none_or(|until| until > now))
     }
 
-    fn beneath(&self, was: PackageName) -> Shown {
-        self.now().unwrap_or_else(|| {
+    fn picture_beneath(&self, was: PackageName) -> AppPicture {
+        self.current().unwrap_or_else(|| {
             let clear = DisplayEvent {
-                view: View::Main,
+                view: DisplayView::Main,
                 layout: Layout::ClearView,
                 duration_ms: None,
                 force_display: None,
@@ -189,10 +190,10 @@ mod tests {
 
     fn wall(text: &str, duration_ms: Option<u64>) -> DisplayEvent {
         let layout = Layout::TextWall { text: text.to_owned() };
-        DisplayEvent { view: View::Dashboard, layout, duration_ms, force_display: None }
+        DisplayEvent { view: DisplayView::Dashboard, layout, duration_ms, force_display: None }
     }
 
-    fn shows(shown: Option<Shown>) -> Option<String> {
+    fn shows(shown: Option<AppPicture>) -> Option<String> {
         shown.map(|(package, event)| match event.layout {
             Layout::TextWall { text } => format!("{package} {text}"),
             Layout::ClearView => "clear".to_owned(),
@@ -206,8 +207,8 @@ mod tests {
 
     #[test]
     fn a_woken_app_shows_for_a_bounded_time_and_the_picture_of_the_front_returns() {
-        let (now, mut screen) = (Instant::now(), Screen::default());
-        screen.open(&name("front"));
+        let (now, mut screen) = (Instant::now(), UserScreen::default());
+        screen.open_app(&name("front"));
         assert_eq!(
             shows(screen.draw(&name("front"), wall("map", None), now, OVERLAY, None)).unwrap(),
             "front map"
@@ -217,74 +218,74 @@ mod tests {
             "todo list"
         );
         assert_eq!(shows(screen.draw(&name("front"), wall("map 2", None), now, OVERLAY, None)), None);
-        assert_eq!(screen.due(), Some(now + OVERLAY));
-        assert_eq!(shows(screen.tick(now + OVERLAY / 2)), None);
-        assert_eq!(shows(screen.tick(now + OVERLAY)).unwrap(), "front map 2");
-        assert_eq!(screen.due(), None);
+        assert_eq!(screen.next_expiry(), Some(now + OVERLAY));
+        assert_eq!(shows(screen.expire(now + OVERLAY / 2)), None);
+        assert_eq!(shows(screen.expire(now + OVERLAY)).unwrap(), "front map 2");
+        assert_eq!(screen.next_expiry(), None);
     }
 
     #[test]
     fn a_woken_app_that_draws_again_and_again_is_seen_no_longer() {
-        let (start, mut screen) = (Instant::now(), Screen::default());
-        screen.open(&name("front"));
+        let (start, mut screen) = (Instant::now(), UserScreen::default());
+        screen.open_app(&name("front"));
         screen.draw(&name("front"), wall("map", None), start, OVERLAY, None);
-        let draw = |screen: &mut Screen, now, call| {
+        let draw = |screen: &mut UserScreen, now, call| {
             shows(screen.draw(&name("todo"), wall("list", Some(60_000)), now, OVERLAY, Some(call)))
         };
         for half_seconds in 0..20 {
             let now = start + Duration::from_millis(500 * half_seconds);
             assert_eq!(draw(&mut screen, now, start).unwrap(), "todo list");
-            assert_eq!(screen.due(), Some(start + OVERLAY), "drawing again adds nothing");
+            assert_eq!(screen.next_expiry(), Some(start + OVERLAY), "drawing again adds nothing");
         }
         let end = start + OVERLAY;
-        assert_eq!(shows(screen.tick(end)).unwrap(), "front map");
+        assert_eq!(shows(screen.expire(end)).unwrap(), "front map");
         for later in [Duration::ZERO, Duration::from_secs(1), OVERLAY * 10] {
             assert_eq!(draw(&mut screen, end + later, start), None, "{later:?}");
-            assert_eq!(screen.due(), None);
+            assert_eq!(screen.next_expiry(), None);
         }
         // Another call is another time.
         let again = end + OVERLAY * 20;
         assert_eq!(draw(&mut screen, again, again).unwrap(), "todo list");
-        assert_eq!(screen.due(), Some(again + OVERLAY));
-        screen.leave(&name("todo"));
+        assert_eq!(screen.next_expiry(), Some(again + OVERLAY));
+        screen.remove_app(&name("todo"));
         assert!(screen.grants.is_empty());
     }
 
     #[test]
     fn a_shorter_wish_is_honoured() {
-        let (now, mut screen) = (Instant::now(), Screen::default());
+        let (now, mut screen) = (Instant::now(), UserScreen::default());
         screen.draw(&name("todo"), wall("list", Some(3_000)), now, OVERLAY, None);
-        assert_eq!(shows(screen.tick(now + Duration::from_secs(3))).unwrap(), "clear");
+        assert_eq!(shows(screen.expire(now + Duration::from_secs(3))).unwrap(), "clear");
     }
 
     #[test]
     fn what_stops_leaves_the_screen() {
-        let (now, mut screen) = (Instant::now(), Screen::default());
-        screen.open(&name("front"));
+        let (now, mut screen) = (Instant::now(), UserScreen::default());
+        screen.open_app(&name("front"));
         screen.draw(&name("front"), wall("map", None), now, OVERLAY, None);
         screen.draw(&name("todo"), wall("list", None), now, OVERLAY, None);
-        assert_eq!(shows(screen.leave(&name("front"))), None);
-        assert_eq!(shows(screen.leave(&name("todo"))).unwrap(), "clear");
-        assert_eq!(screen.front(), None);
+        assert_eq!(shows(screen.remove_app(&name("front"))), None);
+        assert_eq!(shows(screen.remove_app(&name("todo"))).unwrap(), "clear");
+        assert_eq!(screen.front_app(), None);
     }
 
     #[test]
     fn an_opened_app_keeps_the_picture_it_had_as_long_as_it_wants() {
-        let (now, mut screen) = (Instant::now(), Screen::default());
+        let (now, mut screen) = (Instant::now(), UserScreen::default());
         screen.draw(&name("todo"), wall("list", None), now, OVERLAY, None);
-        assert_eq!(shows(screen.open(&name("todo"))), None, "it is shown already");
-        assert_eq!(shows(screen.now()).unwrap(), "todo list");
-        assert_eq!(screen.due(), None, "it is in front now, and its picture has no end");
-        assert_eq!(shows(screen.tick(now + OVERLAY * 2)), None);
+        assert_eq!(shows(screen.open_app(&name("todo"))), None, "it is shown already");
+        assert_eq!(shows(screen.current()).unwrap(), "todo list");
+        assert_eq!(screen.next_expiry(), None, "it is in front now, and its picture has no end");
+        assert_eq!(shows(screen.expire(now + OVERLAY * 2)), None);
     }
 
     #[test]
     fn an_app_that_is_opened_after_a_failed_start_is_seen() {
         for failed in ["map", "todo"] {
-            let (now, mut screen) = (Instant::now(), Screen::default());
-            let noted = screen.note(&name(failed), wall("did not start", None), now, OVERLAY);
+            let (now, mut screen) = (Instant::now(), UserScreen::default());
+            let noted = screen.show_notice(&name(failed), wall("did not start", None), now, OVERLAY);
             assert_eq!(shows(Some(noted)).unwrap(), format!("{failed} did not start"));
-            assert_eq!(shows(screen.open(&name("todo"))).unwrap(), "clear", "{failed}");
+            assert_eq!(shows(screen.open_app(&name("todo"))).unwrap(), "clear", "{failed}");
             let drawn = screen.draw(&name("todo"), wall("list", Some(3_000)), now, OVERLAY, None);
             assert_eq!(shows(drawn).unwrap(), "todo list", "{failed}");
         }
@@ -292,8 +293,8 @@ mod tests {
 
     #[test]
     fn a_wish_beyond_all_times_harms_nobody() {
-        let (now, mut screen) = (Instant::now(), Screen::default());
-        screen.open(&name("todo"));
+        let (now, mut screen) = (Instant::now(), UserScreen::default());
+        screen.open_app(&name("todo"));
         assert!(screen.draw(&name("todo"), wall("list", Some(u64::MAX)), now, OVERLAY, None).is_some());
         assert!(screen.draw(&name("map"), wall("map", Some(u64::MAX)), now, OVERLAY, None).is_some());
     }

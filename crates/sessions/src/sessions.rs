@@ -13,21 +13,24 @@ use toolyard_core::{
     ToolError,
     catalog::AppHead,
     limits::CallLimits,
-    ports::{Change, ChangeSubscriber, Clock, Ids, Presence, Secrets, SessionView, Stores, Waker},
+    ports::{
+        AppWaker, Change, ChangeSubscriber, Clock, IdGenerator, SecretSealer, SessionView, Stores,
+        UserPresence,
+    },
 };
 use toolyard_net::{Guard, HttpClient};
 use toolyard_protocol::{
-    AppSessionId, ErrorCode, PackageName, UserId, api::SessionSummary, call::Activation,
+    AppSessionId, ErrorCode, PackageName, UserId, api::SessionSummary, call::AppActivation,
 };
 
 use crate::{
     listen::Transcriber,
     outbox::Outbox,
     photos::REPORTS_AT_ONCE,
-    run::{Opened, Run},
+    run::{AppRun, RunTrigger},
     settings::SessionSettings,
     speech_link::SpeechLinks,
-    user::User,
+    user::LiveUser,
 };
 
 /// What sessions need.
@@ -35,7 +38,7 @@ pub struct SessionParts {
     /// Apps, settings, devices, and app sessions that outlive this process.
     pub stores: Stores,
     /// Opens the apps' signing secrets.
-    pub secrets: Arc<dyn Secrets>,
+    pub secrets: Arc<dyn SecretSealer>,
     /// The way out.
     pub http: HttpClient,
     /// What may be called.
@@ -43,7 +46,7 @@ pub struct SessionParts {
     /// The time of day.
     pub clock: Arc<dyn Clock>,
     /// Unguessable numbers.
-    pub ids: Arc<dyn Ids>,
+    pub ids: Arc<dyn IdGenerator>,
     /// How long a wake may take.
     pub limits: CallLimits,
     /// Makes words of the sound of devices, where there is one.
@@ -58,13 +61,13 @@ pub struct SessionParts {
 
 /// Everybody who is live. A cheap handle.
 #[derive(Clone)]
-pub struct Sessions(pub(crate) Arc<Inner>);
+pub struct Sessions(pub(crate) Arc<SessionsInner>);
 
-pub(crate) struct Inner {
+pub(crate) struct SessionsInner {
     /// For announcements, which know this part only.
     me: Weak<Self>,
     pub(crate) parts: SessionParts,
-    pub(crate) users: DashMap<UserId, Arc<User>>,
+    pub(crate) users: DashMap<UserId, Arc<LiveUser>>,
     /// Whose run an app session id is. Ids are looked up here, never parsed.
     pub(crate) by_session: DashMap<AppSessionId, (UserId, PackageName)>,
     links: AtomicU64,
@@ -81,7 +84,7 @@ impl Sessions {
         let speech_links = SpeechLinks::new(&*parts.secrets);
         let (links, dropped_utterances) = (AtomicU64::new(0), AtomicU64::new(0));
         let photo_reports = Arc::new(Semaphore::new(REPORTS_AT_ONCE));
-        let sessions = Self(Arc::new_cyclic(|me| Inner {
+        let sessions = Self(Arc::new_cyclic(|me| SessionsInner {
             me: me.clone(),
             parts,
             users,
@@ -97,23 +100,25 @@ impl Sessions {
     }
 
     /// The user's session, made where there is none. None where there are too many.
-    pub(crate) fn open(&self, user: &UserId) -> Option<Arc<User>> {
-        if let Some(live) = self.find(user) {
+    pub(crate) fn open_user(&self, user: &UserId) -> Option<Arc<LiveUser>> {
+        if let Some(live) = self.find_user(user) {
             return Some(live);
         }
         if self.0.users.len() >= self.parts().settings.max_users {
             return None;
         }
-        Some(self.0.users.entry(user.clone()).or_insert_with(|| Arc::new(User::new(user.clone()))).clone())
+        Some(
+            self.0.users.entry(user.clone()).or_insert_with(|| Arc::new(LiveUser::new(user.clone()))).clone(),
+        )
     }
 
-    pub(crate) fn find(&self, user: &UserId) -> Option<Arc<User>> {
+    pub(crate) fn find_user(&self, user: &UserId) -> Option<Arc<LiveUser>> {
         self.0.users.get(user).map(|live| live.clone())
     }
 
     /// An authenticated request came in for the user: that opens a session, or keeps it. False where there are too many.
     pub fn keep_alive(&self, user: &UserId) -> bool {
-        let live = self.open(user);
+        let live = self.open_user(user);
         live.inspect(|live| live.lock().last_used = Instant::now()).is_some()
     }
 
@@ -123,7 +128,7 @@ impl Sessions {
     }
 
     /// How many users are live.
-    pub fn users(&self) -> usize {
+    pub fn user_count(&self) -> usize {
         self.0.users.len()
     }
 
@@ -132,12 +137,12 @@ impl Sessions {
         self.0.dropped_utterances.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn utterance_dropped(&self) {
+    pub(crate) fn count_dropped_utterance(&self) {
         self.0.dropped_utterances.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The live users whose ids fit, by id, with the model of their device where it is known.
-    pub fn live(&self, fits: impl Fn(&UserId) -> bool) -> Vec<(UserId, Option<String>)> {
+    pub fn list_live_users(&self, fits: impl Fn(&UserId) -> bool) -> Vec<(UserId, Option<String>)> {
         let live = self.0.users.iter().filter(|live| fits(live.key())).map(|live| {
             let model = live.lock().capabilities.as_ref().map(|device| device.model_name.clone());
             (live.key().clone(), model)
@@ -148,12 +153,12 @@ impl Sessions {
     }
 
     /// What the API shows of a session.
-    pub fn summary(&self, user: &UserId) -> Option<SessionSummary> {
-        self.find(user).map(|live| live.summary())
+    pub fn session_summary(&self, user: &UserId) -> Option<SessionSummary> {
+        self.find_user(user).map(|live| live.session_summary())
     }
 
     /// The handle behind what it holds; None at its end.
-    pub(crate) fn upgrade(inner: &Inner) -> Option<Self> {
+    pub(crate) fn from_inner(inner: &SessionsInner) -> Option<Self> {
         inner.me.upgrade().map(Self)
     }
 
@@ -194,32 +199,32 @@ impl Sessions {
     }
 }
 
-impl Presence for Sessions {
-    fn session(&self, user: &UserId) -> Option<SessionView> {
-        self.find(user).map(|live| SessionView { capabilities: live.lock().capabilities.clone() })
+impl UserPresence for Sessions {
+    fn session_view(&self, user: &UserId) -> Option<SessionView> {
+        self.find_user(user).map(|live| SessionView { capabilities: live.lock().capabilities.clone() })
     }
 }
 
 #[async_trait]
-impl Waker for Sessions {
+impl AppWaker for Sessions {
     async fn ensure_running(
         &self,
         user: &UserId,
         app: &AppHead,
         deadline: Instant,
-    ) -> Result<Activation, ToolError> {
+    ) -> Result<AppActivation, ToolError> {
         // Nearly every call meets an app that runs; that needs no task and no allocation.
-        if let Some(ready) = self.find(user).and_then(|live| live.lock().use_running(app.package())) {
+        if let Some(ready) = self.find_user(user).and_then(|live| live.lock().mark_used(app.package())) {
             return Ok(ready);
         }
-        self.wake(user, &Arc::new(app.record.clone()), Opened::ForCall, deadline).await
+        self.wake(user, &Arc::new(app.record.clone()), RunTrigger::ForCall, deadline).await
     }
 
     fn is_connected(&self, user: &UserId, app: &PackageName) -> bool {
-        self.find(user).is_some_and(|live| live.lock().apps.get(app).is_some_and(Run::is_connected))
+        self.find_user(user).is_some_and(|live| live.lock().apps.get(app).is_some_and(AppRun::is_connected))
     }
 }
 
-pub(crate) fn unavailable(text: impl Into<String>) -> ToolError {
+pub(crate) fn unavailable_error(text: impl Into<String>) -> ToolError {
     ToolError::new(ErrorCode::AppNotAvailable, text)
 }

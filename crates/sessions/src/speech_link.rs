@@ -5,7 +5,7 @@
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
-use toolyard_core::ports::Secrets;
+use toolyard_core::ports::SecretSealer;
 use toolyard_protocol::UserId;
 use url::Url;
 
@@ -15,13 +15,13 @@ pub const SPEECH_PARAMETERS: [&str; 6] =
 /// Until when the address is good, in seconds since 1970.
 const EXPIRES: &str = "expires";
 /// For whom it was made, without saying who that is.
-const WHOSE: &str = "for";
+const USER_TAG: &str = "for";
 /// Says that an address is signed.
 pub const SPEECH_SIGNATURE: &str = "signature";
 /// Hex digits of what stands for a user.
-const WHOSE_DIGITS: usize = 16;
+const USER_TAG_DIGITS: usize = 16;
 
-type Mac = Hmac<Sha256>;
+type SpeechMac = Hmac<Sha256>;
 
 /// Why a signed address is not believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -35,17 +35,17 @@ pub enum LinkError {
 }
 
 /// Signs and checks addresses of speech.
-pub struct SpeechLinks(Vec<Mac>);
+pub struct SpeechLinks(Vec<SpeechMac>);
 
 impl SpeechLinks {
     /// Signs with the current root key; addresses of the one before are good during a rotation.
-    pub fn new(secrets: &dyn Secrets) -> Self {
-        let keyed = |key: &[u8; 32]| Mac::new_from_slice(key).ok();
-        Self(secrets.derive("speech-links").iter().filter_map(keyed).collect())
+    pub fn new(secrets: &dyn SecretSealer) -> Self {
+        let keyed = |key: &[u8; 32]| SpeechMac::new_from_slice(key).ok();
+        Self(secrets.derive_keys("speech-links").iter().filter_map(keyed).collect())
     }
 
     /// Signs an address, for a user and until a time in seconds since 1970.
-    pub fn sign(&self, url: &mut Url, user: &UserId, expires: i64) {
+    pub fn sign_url(&self, url: &mut Url, user: &UserId, expires: i64) {
         let Some(key) = self.0.first() else { return };
         let said: Vec<(&str, String)> = SPEECH_PARAMETERS
             .into_iter()
@@ -54,28 +54,28 @@ impl SpeechLinks {
                 Some((name, value))
             })
             .collect();
-        let (expires, whose) = (expires.to_string(), whose(key, user));
+        let (expires, whose) = (expires.to_string(), user_tag(key, user));
         let value_of = |name: &str| match name {
             EXPIRES => Some(expires.as_str()),
-            WHOSE => Some(whose.as_str()),
+            USER_TAG => Some(whose.as_str()),
             _ => said.iter().find(|(named, _)| *named == name).map(|(_, value)| value.as_str()),
         };
-        let signature = hex::encode(mac(key, value_of).finalize().into_bytes());
+        let signature = hex::encode(compute_mac(key, value_of).finalize().into_bytes());
         let mut query = url.query_pairs_mut();
         query.clear().extend_pairs(&said);
-        query.append_pair(EXPIRES, &expires).append_pair(WHOSE, &whose);
+        query.append_pair(EXPIRES, &expires).append_pair(USER_TAG, &whose);
         query.append_pair(SPEECH_SIGNATURE, &signature);
     }
 
     /// For whom an address was signed, as an opaque text; `now` is in seconds since 1970.
-    pub fn check<'a>(
+    pub fn verify_url<'a>(
         &self,
         value_of: impl Fn(&str) -> Option<&'a str>,
         now: i64,
     ) -> Result<&'a str, LinkError> {
         let signature = value_of(SPEECH_SIGNATURE).and_then(|text| hex::decode(text).ok());
         let signature = signature.ok_or(LinkError::Forged)?;
-        let fits = |key: &Mac| mac(key, &value_of).verify_slice(&signature).is_ok();
+        let fits = |key: &SpeechMac| compute_mac(key, &value_of).verify_slice(&signature).is_ok();
         if !self.0.iter().any(fits) {
             return Err(LinkError::Forged);
         }
@@ -83,14 +83,14 @@ impl SpeechLinks {
         if expires <= now {
             return Err(LinkError::Expired);
         }
-        value_of(WHOSE).ok_or(LinkError::Forged)
+        value_of(USER_TAG).ok_or(LinkError::Forged)
     }
 }
 
 /// Each part with its length, so that no two addresses are the same to the key.
-fn mac<'a>(key: &Mac, value_of: impl Fn(&str) -> Option<&'a str>) -> Mac {
+fn compute_mac<'a>(key: &SpeechMac, value_of: impl Fn(&str) -> Option<&'a str>) -> SpeechMac {
     let mut mac = key.clone();
-    for name in SPEECH_PARAMETERS.into_iter().chain([EXPIRES, WHOSE]) {
+    for name in SPEECH_PARAMETERS.into_iter().chain([EXPIRES, USER_TAG]) {
         match value_of(name) {
             Some(value) => {
                 mac.update(&[1]);
@@ -103,32 +103,32 @@ fn mac<'a>(key: &Mac, value_of: impl Fn(&str) -> Option<&'a str>) -> Mac {
     mac
 }
 
-fn whose(key: &Mac, user: &UserId) -> String {
+fn user_tag(key: &SpeechMac, user: &UserId) -> String {
     let mut mac = key.clone();
     // Longer than the first byte of what is signed, and another one: the two never mix.
     mac.update(b"user:");
     mac.update(user.as_str().as_bytes());
     let mut digits = hex::encode(mac.finalize().into_bytes());
-    digits.truncate(WHOSE_DIGITS);
+    digits.truncate(USER_TAG_DIGITS);
     digits
 }
 
 #[cfg(test)]
 mod tests {
-    use toolyard_core::ports::Unsealed;
+    use toolyard_core::ports::UnsealError;
 
     use super::*;
 
     struct Keys(Vec<[u8; 32]>);
 
-    impl Secrets for Keys {
+    impl SecretSealer for Keys {
         fn seal(&self, _: &str) -> Vec<u8> {
             Vec::new()
         }
-        fn open(&self, _: &[u8]) -> Result<String, Unsealed> {
-            Err(Unsealed)
+        fn unseal(&self, _: &[u8]) -> Result<String, UnsealError> {
+            Err(UnsealError)
         }
-        fn derive(&self, _: &str) -> Vec<[u8; 32]> {
+        fn derive_keys(&self, _: &str) -> Vec<[u8; 32]> {
             self.0.clone()
         }
     }
@@ -139,7 +139,7 @@ mod tests {
 
     fn signed(query: &str) -> Url {
         let mut url: Url = format!("http://127.0.0.1/api/tts?{query}").parse().unwrap();
-        links(&[1]).sign(&mut url, &"ada@example.com".parse().unwrap(), 100);
+        links(&[1]).sign_url(&mut url, &"ada@example.com".parse().unwrap(), 100);
         url
     }
 
@@ -147,7 +147,7 @@ mod tests {
         let pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();
         let value_of =
             |name: &str| pairs.iter().find(|(named, _)| named == name).map(|(_, value)| value.as_str());
-        links.check(value_of, now).map(str::to_owned)
+        links.verify_url(value_of, now).map(str::to_owned)
     }
 
     #[test]
@@ -157,7 +157,7 @@ mod tests {
         assert!(query.starts_with("text=buy+milk&voice_id=x&expires=100&for="), "{query}");
         assert!(!query.contains("more") && !query.contains("sell") && !query.contains("ada"), "{query}");
         let whose = check(&links(&[1]), &url, 99).unwrap();
-        assert_eq!(whose.len(), WHOSE_DIGITS);
+        assert_eq!(whose.len(), USER_TAG_DIGITS);
         assert_eq!(whose, check(&links(&[1]), &signed("text=other"), 99).unwrap());
         assert_eq!(check(&links(&[1]), &url, 100), Err(LinkError::Expired));
         assert_eq!(check(&links(&[2, 1]), &url, 99), Ok(whose), "during a rotation");

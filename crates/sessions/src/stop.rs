@@ -17,9 +17,9 @@ use toolyard_protocol::{
 
 use crate::{
     outbox::{Outbox, StateKey},
-    run::Phase,
-    sessions::{Sessions, unavailable},
-    user::User,
+    run::RunPhase,
+    sessions::{Sessions, unavailable_error},
+    user::LiveUser,
 };
 
 /// Stops that are under way at once. Each may take as long as the app takes to answer.
@@ -35,7 +35,7 @@ pub enum StopError {
 }
 
 /// What a stop needs to know of the run, copied out of the lock.
-struct Stopping {
+struct StoppingRun {
     record: Arc<AppRecord>,
     session: AppSessionId,
     outbox: Option<Arc<Outbox>>,
@@ -43,19 +43,19 @@ struct Stopping {
 
 impl Sessions {
     /// Stops an app. A stop during a start wins.
-    pub async fn stop(
+    pub async fn stop_app(
         &self,
         user: &UserId,
         package: &PackageName,
         reason: StopReason,
     ) -> Result<(), StopError> {
-        let live = self.find(user).ok_or(StopError::NoSession)?;
-        let Stopping { record, session, outbox } = {
+        let live = self.find_user(user).ok_or(StopError::NoSession)?;
+        let StoppingRun { record, session, outbox } = {
             let state = live.lock();
             let run = state.apps.get(package).ok_or(StopError::NotRunning)?;
-            run.enter(Phase::Stopping);
+            run.set_phase(RunPhase::Stopping);
             let outbox = run.link.as_ref().map(|link| link.outbox.clone());
-            Stopping { record: run.record.clone(), session: run.session.clone(), outbox }
+            StoppingRun { record: run.record.clone(), session: run.session.clone(), outbox }
         };
         let request = StopRequest {
             session_id: session.clone(),
@@ -63,22 +63,22 @@ impl Sessions {
             reason: reason.clone(),
             timestamp: Some(self.timestamp()),
         };
-        if let Ok(webhook) = self.webhook(&record, &WebhookRequest::Stop(request)) {
+        if let Ok(webhook) = self.build_webhook(&record, &WebhookRequest::Stop(request)) {
             // Politeness: an app that is down or slow is stopped all the same, by its socket.
             let _ = tokio::time::timeout(self.parts().settings.stop_timeout, webhook).await;
         }
         if let Some(outbox) = outbox {
             let notice = AppStopped { reason: Some(reason), timestamp: Some(self.timestamp()) };
-            outbox.control(ToApp::AppStopped(notice).to_text());
+            outbox.send_control(ToApp::AppStopped(notice).to_text());
         }
-        let why = unavailable(format!("{package} was stopped before the tool ran.")).retryable_if(true);
+        let why = unavailable_error(format!("{package} was stopped before the tool ran.")).retryable_if(true);
         self.end_run(&live, package, &session, why).await;
         Ok(())
     }
 
     /// Stops an app for everybody: it was removed.
     pub(crate) async fn stop_everywhere(&self, package: &PackageName) {
-        let runs = |live: &User| live.lock().apps.contains_key(package);
+        let runs = |live: &LiveUser| live.lock().apps.contains_key(package);
         let users: Vec<_> =
             self.0.users.iter().filter(|live| runs(live)).map(|live| live.id.clone()).collect();
         self.stop_all(users.into_iter().map(|user| (user, package.clone())).collect()).await;
@@ -86,13 +86,13 @@ impl Sessions {
 
     /// Stops many, side by side: one slow app must not hold up the others.
     pub(crate) async fn stop_all(&self, runs: Vec<(UserId, PackageName)>) {
-        let stops = runs.iter().map(|(user, package)| self.stop(user, package, StopReason::SystemStop));
+        let stops = runs.iter().map(|(user, package)| self.stop_app(user, package, StopReason::SystemStop));
         stream::iter(stops).for_each_concurrent(STOPS_AT_ONCE, |stopped| stopped.map(drop)).await;
     }
 
     /// Ends the user's session with everything in it.
     pub async fn end_session(&self, user: &UserId) -> bool {
-        let Some(live) = self.find(user) else { return false };
+        let Some(live) = self.find_user(user) else { return false };
         let packages: Vec<_> = live.lock().apps.keys().cloned().collect();
         self.stop_all(packages.into_iter().map(|package| (user.clone(), package)).collect()).await;
         live.lock().close_sockets(1000, "session ended");
@@ -104,7 +104,7 @@ impl Sessions {
     /// The end of a run, if it is still this one.
     pub(crate) async fn end_run(
         &self,
-        live: &Arc<User>,
+        live: &Arc<LiveUser>,
         package: &PackageName,
         session: &AppSessionId,
         why: ToolError,
@@ -119,20 +119,20 @@ impl Sessions {
             if let Some(link) = &run.link {
                 link.outbox.close(1000, "App stopped");
             }
-            run.enter(Phase::Ended(Arc::new(why)));
-            let shown = state.screen.leave(package);
-            self.show(&state, shown);
-            state.pending.forget(package);
+            run.set_phase(RunPhase::Ended(Arc::new(why)));
+            let shown = state.screen.remove_app(package);
+            self.send_picture(&state, shown);
+            state.pending.remove_app(package);
             self.end_stream(&mut state, package);
-            self.leave_dashboard(&mut state, package);
+            self.remove_from_dashboard(&mut state, package);
             let notice = AppNotice { package_name: package.clone(), timestamp: Some(self.timestamp()) };
-            state.tell_device(StateKey::App(package.clone()), &ToDevice::AppStopped(notice));
+            state.send_device_state(StateKey::App(package.clone()), &ToDevice::AppStopped(notice));
             let changed = AppStateChange { timestamp: Some(self.timestamp()) };
-            state.tell_device(StateKey::AppList, &ToDevice::AppStateChange(changed));
+            state.send_device_state(StateKey::AppList, &ToDevice::AppStateChange(changed));
             self.update_microphone(&mut state);
         }
         self.0.by_session.remove(session);
-        if let Err(error) = self.parts().stores.runs.drop_run(session).await {
+        if let Err(error) = self.parts().stores.runs.remove_run(session).await {
             tracing::error!(%error, app = %package, "an ended run could not be forgotten");
         }
     }

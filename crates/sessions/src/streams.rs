@@ -14,15 +14,15 @@ use toolyard_protocol::{
         device_messages::{DeviceDisplay, MicrophoneStateChange},
         speech::Transcription,
     },
-    stream::{DEFAULT_LANGUAGE, Event, StreamKind},
+    stream::{DEFAULT_LANGUAGE, StreamEvent, StreamKind},
 };
 
 use crate::{
-    outbox::{Frame, StateKey},
-    run::{Opened, Run},
-    screen::Shown,
+    outbox::{SocketFrame, StateKey},
+    run::{AppRun, RunTrigger},
+    screen::AppPicture,
     sessions::Sessions,
-    user::{Live, User},
+    user::{LiveUser, UserState},
 };
 
 /// Tells an app how much of its streams it lost, in a message that every SDK knows.
@@ -32,40 +32,40 @@ pub(crate) fn lost_notice(lost: u64) -> String {
 
 impl Sessions {
     /// Gives an event to every app that listens and may hear it, each under its own subscription.
-    pub(crate) fn relay(&self, live: &Arc<User>, event: &Event, data: &RawValue) {
+    pub(crate) fn relay_event(&self, live: &Arc<LiveUser>, event: &StreamEvent, data: &RawValue) {
         let state = live.lock();
-        for run in state.apps.values().filter(|run| run.may_hear(event.kind())) {
+        for run in state.apps.values().filter(|run| run.can_receive(event.kind())) {
             let Some(outbox) = run.outbox() else { continue };
             for stream_type in run.subscriptions.stream_types_for(event, run.permissions()) {
-                outbox.stream(Frame::Text(self.stream_message(run, stream_type, data)));
+                outbox.send_stream(SocketFrame::Text(self.stream_message(run, stream_type, data)));
             }
         }
     }
 
     /// Gives words to every app that listens for their language, whoever recognised them.
-    pub(crate) fn relay_words(&self, live: &Arc<User>, words: &Transcription) {
+    pub(crate) fn relay_transcription(&self, live: &Arc<LiveUser>, words: &Transcription) {
         let language = words.transcribe_language.as_deref().unwrap_or(DEFAULT_LANGUAGE).to_owned();
-        self.relay(live, &Event::Transcription { language }, &to_raw(words));
+        self.relay_event(live, &StreamEvent::Transcription { language }, &to_raw(words));
     }
 
     /// Gives the same words to every app that listens for one of their languages; whoever listens for all gets the first.
-    pub(crate) fn relay_variants(&self, live: &Arc<User>, variants: &[Transcription]) {
+    pub(crate) fn relay_variants(&self, live: &Arc<LiveUser>, variants: &[Transcription]) {
         let events: Vec<_> = variants
             .iter()
             .map(|words| {
                 let language = words.transcribe_language.as_deref().unwrap_or(DEFAULT_LANGUAGE).to_owned();
-                (Event::Transcription { language }, to_raw(words))
+                (StreamEvent::Transcription { language }, to_raw(words))
             })
             .collect();
         let state = live.lock();
-        for run in state.apps.values().filter(|run| run.may_hear(&StreamKind::Transcription)) {
+        for run in state.apps.values().filter(|run| run.can_receive(&StreamKind::Transcription)) {
             let Some(outbox) = run.outbox() else { continue };
             let mut given = Vec::new();
             for (event, data) in &events {
                 for stream_type in run.subscriptions.stream_types_for(event, run.permissions()) {
                     if !given.contains(&stream_type) {
                         given.push(stream_type);
-                        outbox.stream(Frame::Text(self.stream_message(run, stream_type, data)));
+                        outbox.send_stream(SocketFrame::Text(self.stream_message(run, stream_type, data)));
                     }
                 }
             }
@@ -73,14 +73,20 @@ impl Sessions {
     }
 
     /// Gives an answer of the device to the one app that asked.
-    pub(crate) fn relay_to(&self, state: &Live, package: &PackageName, kind: &StreamKind, data: &RawValue) {
-        let run = state.apps.get(package).filter(|run| run.may_hear(kind));
+    pub(crate) fn relay_response(
+        &self,
+        state: &UserState,
+        package: &PackageName,
+        kind: &StreamKind,
+        data: &RawValue,
+    ) {
+        let run = state.apps.get(package).filter(|run| run.can_receive(kind));
         if let Some((run, outbox)) = run.and_then(|run| Some((run, run.outbox()?))) {
-            outbox.control(self.stream_message(run, kind.as_str(), data));
+            outbox.send_control(self.stream_message(run, kind.as_str(), data));
         }
     }
 
-    fn stream_message(&self, run: &Run, stream_type: &str, data: &RawValue) -> String {
+    fn stream_message(&self, run: &AppRun, stream_type: &str, data: &RawValue) -> String {
         ToApp::DataStream(DataStream {
             session_id: Some(run.session.as_str().to_owned()),
             stream_type: stream_type.to_owned(),
@@ -91,42 +97,43 @@ impl Sessions {
     }
 
     /// Gives sound to every app that listens and may hear it.
-    pub(crate) fn relay_sound(&self, live: &Arc<User>, sound: &Bytes) {
-        let event = Event::Plain(StreamKind::AudioChunk);
+    pub(crate) fn relay_audio(&self, live: &Arc<LiveUser>, sound: &Bytes) {
+        let event = StreamEvent::Plain(StreamKind::AudioChunk);
         let state = live.lock();
-        for run in state.apps.values().filter(|run| run.may_hear(event.kind())) {
+        for run in state.apps.values().filter(|run| run.can_receive(event.kind())) {
             if let Some(outbox) = run.outbox()
                 && !run.subscriptions.stream_types_for(&event, run.permissions()).is_empty()
             {
-                outbox.stream(Frame::Binary(sound.clone()));
+                outbox.send_stream(SocketFrame::Binary(sound.clone()));
             }
         }
     }
 
     /// Tells the device to listen while an app does, and not to when none does.
-    pub(crate) fn update_microphone(&self, state: &mut Live) {
-        let hears =
-            |run: &Run| run.subscriptions.iter().any(|s| microphone(s.kind()) && run.may_hear(s.kind()));
+    pub(crate) fn update_microphone(&self, state: &mut UserState) {
+        let hears = |run: &AppRun| {
+            run.subscriptions.iter().any(|s| needs_microphone(s.kind()) && run.can_receive(s.kind()))
+        };
         let on = state.apps.values().any(hears);
         if on != state.microphone {
             state.microphone = on;
-            state.tell_device(StateKey::Microphone, &microphone_state(on));
+            state.send_device_state(StateKey::Microphone, &microphone_state(on));
         }
     }
 
     /// An app draws.
-    pub(crate) fn draw(&self, live: &Arc<User>, package: &PackageName, event: DisplayEvent) {
+    pub(crate) fn draw_picture(&self, live: &Arc<LiveUser>, package: &PackageName, event: DisplayEvent) {
         let mut state = live.lock();
-        let run = state.apps.get(package).filter(|run| run.opened == Opened::ForCall);
+        let run = state.apps.get(package).filter(|run| run.trigger == RunTrigger::ForCall);
         let woken_by = run.map(|run| run.last_used);
         let shown =
             state.screen.draw(package, event, Instant::now(), self.parts().settings.overlay, woken_by);
-        self.show(&state, shown);
+        self.send_picture(&state, shown);
         self.set_screen_timer(live, &mut state);
     }
 
     /// Sends a picture to the device, if there is one to send and a device to show it.
-    pub(crate) fn show(&self, state: &Live, shown: Option<Shown>) {
+    pub(crate) fn send_picture(&self, state: &UserState, shown: Option<AppPicture>) {
         let (Some((package_name, event)), Some(device)) = (shown, &state.device) else { return };
         let display = DeviceDisplay {
             package_name,
@@ -135,12 +142,12 @@ impl Sessions {
             duration_ms: event.duration_ms,
             timestamp: Some(self.timestamp()),
         };
-        device.outbox.latest(StateKey::Picture, ToDevice::DisplayEvent(display).to_text());
+        device.outbox.send_latest(StateKey::Picture, ToDevice::DisplayEvent(display).to_text());
     }
 
     /// One timer a user, whatever the apps draw.
-    pub(crate) fn set_screen_timer(&self, live: &Arc<User>, state: &mut Live) {
-        let Some(due) = state.screen.due() else { return };
+    pub(crate) fn set_screen_timer(&self, live: &Arc<LiveUser>, state: &mut UserState) {
+        let Some(due) = state.screen.next_expiry() else { return };
         if state.screen_timer.is_some_and(|set| set <= due) {
             return;
         }
@@ -156,8 +163,8 @@ impl Sessions {
                 return;
             }
             state.screen_timer = None;
-            let shown = state.screen.tick(Instant::now());
-            sessions.show(&state, shown);
+            let shown = state.screen.expire(Instant::now());
+            sessions.send_picture(&state, shown);
             sessions.set_screen_timer(&live, &mut state);
         });
     }
@@ -171,7 +178,7 @@ pub(crate) fn microphone_state(on: bool) -> ToDevice {
     })
 }
 
-fn microphone(kind: &StreamKind) -> bool {
+fn needs_microphone(kind: &StreamKind) -> bool {
     matches!(
         kind,
         StreamKind::Transcription | StreamKind::Translation | StreamKind::Vad | StreamKind::AudioChunk

@@ -4,7 +4,7 @@ use futures_util::{FutureExt as _, StreamExt as _, stream};
 use tokio::time::Instant;
 
 use crate::{
-    run::{Opened, Phase},
+    run::{RunPhase, RunTrigger},
     sessions::Sessions,
     stop::STOPS_AT_ONCE,
 };
@@ -27,9 +27,9 @@ impl Sessions {
                 idle_users.push(entry.key().clone());
                 continue;
             }
-            let idles = |run: &crate::run::Run| {
-                run.opened == Opened::ForCall
-                    && matches!(run.phase(), Phase::Running)
+            let idles = |run: &crate::run::AppRun| {
+                run.trigger == RunTrigger::ForCall
+                    && matches!(run.phase(), RunPhase::Running)
                     && now.duration_since(run.last_used) >= settings.idle_stop
             };
             let idle = state.apps.iter().filter(|(_, run)| idles(run)).map(|(package, _)| package);

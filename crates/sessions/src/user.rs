@@ -9,26 +9,26 @@ use tokio::time::Instant;
 use toolyard_protocol::{
     PackageName, UserId,
     api::{RunningApp, SessionSummary},
-    call::Activation,
+    call::AppActivation,
     device::Capabilities,
     session::{DeviceState, ToApp, ToDevice},
 };
 
 use crate::{
     dashboard::Dashboard,
-    listen::Ear,
+    listen::SpeechListener,
     live_stream::LiveStream,
     outbox::{Outbox, StateKey},
     pending::PendingRequests,
-    run::{Opened, Phase, Run},
-    screen::Screen,
+    run::{AppRun, RunPhase, RunTrigger},
+    screen::UserScreen,
 };
 
 /// One live user. The lock is held for the length of a state change.
 #[derive(Debug)]
-pub(crate) struct User {
+pub(crate) struct LiveUser {
     pub(crate) id: UserId,
-    live: Mutex<Live>,
+    state: Mutex<UserState>,
 }
 
 /// Why the device is not asked.
@@ -53,20 +53,20 @@ pub(crate) struct DeviceLink {
 
 /// What is live.
 #[derive(Debug)]
-pub(crate) struct Live {
+pub(crate) struct UserState {
     pub(crate) device: Option<DeviceLink>,
     /// Since when there is no device.
     pub(crate) device_left: Option<Instant>,
     pub(crate) capabilities: Option<Arc<Capabilities>>,
     pub(crate) state: DeviceState,
-    pub(crate) apps: HashMap<PackageName, Run>,
-    pub(crate) screen: Screen,
+    pub(crate) apps: HashMap<PackageName, AppRun>,
+    pub(crate) screen: UserScreen,
     pub(crate) dashboard: Dashboard,
     pub(crate) last_used: Instant,
     /// Whether the device was told to listen.
     pub(crate) microphone: bool,
     /// What is heard of the user.
-    pub(crate) ear: Ear,
+    pub(crate) listener: SpeechListener,
     /// When the timer of the screen is set to ring.
     pub(crate) screen_timer: Option<Instant>,
     /// Which apps wait for an answer of the device.
@@ -75,40 +75,40 @@ pub(crate) struct Live {
     pub(crate) stream: Option<LiveStream>,
 }
 
-impl User {
+impl LiveUser {
     pub(crate) fn new(id: UserId) -> Self {
-        let live = Live {
+        let live = UserState {
             device: None,
             device_left: None,
             capabilities: None,
             state: DeviceState::default(),
             apps: HashMap::new(),
-            screen: Screen::default(),
+            screen: UserScreen::default(),
             dashboard: Dashboard::default(),
             last_used: Instant::now(),
             microphone: false,
-            ear: Ear::default(),
+            listener: SpeechListener::default(),
             screen_timer: None,
             pending: PendingRequests::default(),
             stream: None,
         };
-        Self { id, live: Mutex::new(live) }
+        Self { id, state: Mutex::new(live) }
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Live> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn lock(&self) -> MutexGuard<'_, UserState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn summary(&self) -> SessionSummary {
+    pub(crate) fn session_summary(&self) -> SessionSummary {
         let live = self.lock();
         let mut apps: Vec<_> = live
             .apps
             .iter()
             .map(|(package, run)| RunningApp {
                 package_name: package.clone(),
-                state: run.phase().state(),
-                woken: run.opened == Opened::ForCall,
-                foreground: live.screen.front() == Some(package),
+                state: run.phase().app_state(),
+                woken: run.trigger == RunTrigger::ForCall,
+                foreground: live.screen.front_app() == Some(package),
                 subscriptions: run.subscriptions.iter().map(|s| s.as_str().to_owned()).collect(),
             })
             .collect();
@@ -122,39 +122,39 @@ impl User {
     }
 }
 
-impl Live {
+impl UserState {
     /// Marks an app as used, if it runs and knows it.
-    pub(crate) fn use_running(&mut self, package: &PackageName) -> Option<Activation> {
+    pub(crate) fn mark_used(&mut self, package: &PackageName) -> Option<AppActivation> {
         let now = Instant::now();
         let run = self
             .apps
             .get_mut(package)
-            .filter(|run| run.link.is_some() && matches!(run.phase(), Phase::Running))?;
+            .filter(|run| run.link.is_some() && matches!(run.phase(), RunPhase::Running))?;
         run.last_used = now;
         self.last_used = now;
-        Some(Activation::WasReady)
+        Some(AppActivation::WasReady)
     }
 
     /// A state that the device has to know, if there is a device; a later one takes its place.
-    pub(crate) fn tell_device(&self, key: StateKey, message: &ToDevice) {
+    pub(crate) fn send_device_state(&self, key: StateKey, message: &ToDevice) {
         if let Some(device) = &self.device {
-            device.outbox.latest(key, message.to_text());
+            device.outbox.send_latest(key, message.to_text());
         }
     }
 
     /// Something that an app asks of the device.
-    pub(crate) fn ask_device(&self, app: &PackageName, message: &ToDevice) -> Result<(), DeviceRefusal> {
+    pub(crate) fn request_device(&self, app: &PackageName, message: &ToDevice) -> Result<(), DeviceRefusal> {
         let device = self.device.as_ref().ok_or(DeviceRefusal::NoDevice)?;
-        match device.outbox.request(app, message.to_text()) {
+        match device.outbox.send_request(app, message.to_text()) {
             true => Ok(()),
             false => Err(DeviceRefusal::Busy),
         }
     }
 
     /// Says something to an app, if it runs.
-    pub(crate) fn tell_app(&self, app: &PackageName, message: &ToApp) {
-        if let Some(outbox) = self.apps.get(app).and_then(Run::outbox) {
-            outbox.control(message.to_text());
+    pub(crate) fn send_to_app(&self, app: &PackageName, message: &ToApp) {
+        if let Some(outbox) = self.apps.get(app).and_then(AppRun::outbox) {
+            outbox.send_control(message.to_text());
         }
     }
 

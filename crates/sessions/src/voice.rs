@@ -54,13 +54,13 @@ impl fmt::Debug for Utterance {
 /// Cuts utterances out of a stream of sound.
 pub(crate) struct VoiceActivity {
     /// The begin of a window.
-    begun: Vec<u8>,
+    partial_window: Vec<u8>,
     /// The windows before speech, the oldest first.
     lead: VecDeque<[u8; WINDOW]>,
     /// What was said so far; empty where nobody speaks.
     speech: Vec<u8>,
     /// Windows since the beginning of the stream.
-    heard: u64,
+    windows_seen: u64,
     /// Loud windows in a row, before speech; all loud windows, in it.
     loud: usize,
     /// Windows of silence in a row, in speech.
@@ -70,17 +70,17 @@ pub(crate) struct VoiceActivity {
 
 impl fmt::Debug for VoiceActivity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("VoiceActivity").field("heard", &self.heard).finish_non_exhaustive()
+        f.debug_struct("VoiceActivity").field("heard", &self.windows_seen).finish_non_exhaustive()
     }
 }
 
 impl Default for VoiceActivity {
     fn default() -> Self {
         Self {
-            begun: Vec::new(),
+            partial_window: Vec::new(),
             lead: VecDeque::new(),
             speech: Vec::new(),
-            heard: 0,
+            windows_seen: 0,
             loud: 0,
             quiet: 0,
             noise: FIRST_NOISE,
@@ -90,16 +90,16 @@ impl Default for VoiceActivity {
 
 impl VoiceActivity {
     /// Takes a piece of sound of any length; gives what ended in it.
-    pub(crate) fn hear(&mut self, mut sound: &[u8]) -> Vec<Utterance> {
+    pub(crate) fn push_audio(&mut self, mut sound: &[u8]) -> Vec<Utterance> {
         let mut ended = Vec::new();
         while !sound.is_empty() {
-            let missing = WINDOW - self.begun.len();
+            let missing = WINDOW - self.partial_window.len();
             let (now, later) = sound.split_at(missing.min(sound.len()));
-            self.begun.extend_from_slice(now);
+            self.partial_window.extend_from_slice(now);
             sound = later;
-            if let Ok(window) = <[u8; WINDOW]>::try_from(self.begun.as_slice()) {
-                self.begun.clear();
-                ended.extend(self.window(&window));
+            if let Ok(window) = <[u8; WINDOW]>::try_from(self.partial_window.as_slice()) {
+                self.partial_window.clear();
+                ended.extend(self.push_window(&window));
             }
         }
         ended
@@ -113,11 +113,11 @@ impl VoiceActivity {
     /// The sound stopped coming: what was being said is over. The begin of a window stays, so that samples stay whole.
     pub(crate) fn finish(&mut self) -> Option<Utterance> {
         self.lead.clear();
-        if self.is_speaking() { self.end() } else { None }
+        if self.is_speaking() { self.end_utterance() } else { None }
     }
 
-    fn window(&mut self, window: &[u8; WINDOW]) -> Option<Utterance> {
-        self.heard += 1;
+    fn push_window(&mut self, window: &[u8; WINDOW]) -> Option<Utterance> {
+        self.windows_seen += 1;
         let loud = self.is_loud(loudness(window));
         if !self.is_speaking() {
             self.loud = if loud { self.loud + 1 } else { 0 };
@@ -138,8 +138,8 @@ impl VoiceActivity {
             self.quiet += 1;
         }
         let over = self.quiet as u64 * WINDOW_MS >= SILENCE_MS;
-        let long = windows(&self.speech) * WINDOW_MS >= LONGEST_MS;
-        if over || long { self.end() } else { None }
+        let long = window_count(&self.speech) * WINDOW_MS >= LONGEST_MS;
+        if over || long { self.end_utterance() } else { None }
     }
 
     /// Against the noise, which every window teaches.
@@ -150,17 +150,17 @@ impl VoiceActivity {
         loud
     }
 
-    fn end(&mut self) -> Option<Utterance> {
+    fn end_utterance(&mut self) -> Option<Utterance> {
         let mut sound = std::mem::take(&mut self.speech);
         let (loud, quiet) = (std::mem::take(&mut self.loud), std::mem::take(&mut self.quiet));
-        let start = self.heard.saturating_sub(windows(&sound));
+        let start = self.windows_seen.saturating_sub(window_count(&sound));
         sound.truncate(sound.len().saturating_sub(quiet.saturating_sub(TAIL_WINDOWS) * WINDOW));
-        let end_ms = (start + windows(&sound)) * WINDOW_MS;
+        let end_ms = (start + window_count(&sound)) * WINDOW_MS;
         (loud >= LEAST_WINDOWS).then_some(Utterance { sound, start_ms: start * WINDOW_MS, end_ms })
     }
 }
 
-fn windows(sound: &[u8]) -> u64 {
+fn window_count(sound: &[u8]) -> u64 {
     (sound.len() / WINDOW) as u64
 }
 
@@ -184,7 +184,7 @@ mod tests {
     }
 
     fn ms(sound: &[u8]) -> u64 {
-        windows(sound) * WINDOW_MS
+        window_count(sound) * WINDOW_MS
     }
 
     #[test]
@@ -192,7 +192,7 @@ mod tests {
         let mut voice = VoiceActivity::default();
         let stream =
             [sound(1_000, 20), sound(500, 4_000), sound(400, 20), sound(500, 4_000), sound(1_000, 20)];
-        let ended = voice.hear(&stream.concat());
+        let ended = voice.push_audio(&stream.concat());
         let [said] = ended.as_slice() else { panic!("{ended:?}") };
         // 240 ms from before it, the pause within it, and 200 ms after it.
         assert_eq!((said.start_ms, said.end_ms, ms(&said.sound)), (760, 2_600, 1_840));
@@ -204,11 +204,11 @@ mod tests {
     fn pieces_of_any_length_make_the_same() {
         let stream = [sound(400, 0), sound(600, 4_000), sound(900, 0), sound(300, 3_000), sound(900, 0)];
         let stream = stream.concat();
-        let whole = VoiceActivity::default().hear(&stream);
+        let whole = VoiceActivity::default().push_audio(&stream);
         assert_eq!(whole.len(), 2);
         for size in [1, 7, 320, 639, 641, 5_000] {
             let mut voice = VoiceActivity::default();
-            let ended: Vec<_> = stream.chunks(size).flat_map(|piece| voice.hear(piece)).collect();
+            let ended: Vec<_> = stream.chunks(size).flat_map(|piece| voice.push_audio(piece)).collect();
             assert_eq!(ended, whole, "{size}");
         }
     }
@@ -216,22 +216,22 @@ mod tests {
     #[test]
     fn silence_noise_and_clicks_are_no_speech() {
         let mut voice = VoiceActivity::default();
-        assert_eq!(voice.hear(&sound(30_000, 0)), []);
-        assert_eq!(voice.hear(&sound(5_000, 200)), []);
-        assert_eq!(voice.hear(&[sound(40, 8_000), sound(1_000, 0)].concat()), []);
+        assert_eq!(voice.push_audio(&sound(30_000, 0)), []);
+        assert_eq!(voice.push_audio(&sound(5_000, 200)), []);
+        assert_eq!(voice.push_audio(&[sound(40, 8_000), sound(1_000, 0)].concat()), []);
         assert!(!voice.is_speaking());
         // It begins as speech would, and is too short for a word.
-        assert_eq!(voice.hear(&[sound(100, 8_000), sound(1_000, 0)].concat()), []);
+        assert_eq!(voice.push_audio(&[sound(100, 8_000), sound(1_000, 0)].concat()), []);
         assert!(!voice.is_speaking());
     }
 
     #[test]
     fn steady_noise_is_learnt_and_a_voice_is_heard_over_it() {
         let mut voice = VoiceActivity::default();
-        let cut = voice.hear(&sound(60_000, 1_000));
+        let cut = voice.push_audio(&sound(60_000, 1_000));
         assert!(cut.len() <= 2, "{cut:?}");
         assert!(!voice.is_speaking());
-        let ended = voice.hear(&[sound(600, 8_000), sound(1_000, 1_000)].concat());
+        let ended = voice.push_audio(&[sound(600, 8_000), sound(1_000, 1_000)].concat());
         assert_eq!(ended.len(), 1);
     }
 
@@ -240,7 +240,7 @@ mod tests {
         let mut voice = VoiceActivity::default();
         let (syllable, gap) = (sound(200, 4_000), sound(100, 0));
         let ended: Vec<_> =
-            (0..150).flat_map(|_| voice.hear(&[syllable.clone(), gap.clone()].concat())).collect();
+            (0..150).flat_map(|_| voice.push_audio(&[syllable.clone(), gap.clone()].concat())).collect();
         assert_eq!(ended.iter().map(|said| ms(&said.sound)).collect::<Vec<_>>(), [LONGEST_MS, LONGEST_MS]);
         assert!(ended[0].end_ms <= ended[1].start_ms);
         assert!(voice.is_speaking());
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn what_is_being_said_ends_when_no_more_sound_comes() {
         let mut voice = VoiceActivity::default();
-        assert_eq!(voice.hear(&sound(500, 4_000)), []);
+        assert_eq!(voice.push_audio(&sound(500, 4_000)), []);
         assert!(voice.is_speaking());
         let said = voice.finish().unwrap();
         assert_eq!(ms(&said.sound), 500);
@@ -261,11 +261,11 @@ mod tests {
         let mut voice = VoiceActivity::default();
         let stream = [sound(500, 4_000), sound(100, 0)].concat();
         let (first, rest) = stream.split_at(12_345);
-        assert_eq!(voice.hear(first), []);
+        assert_eq!(voice.push_audio(first), []);
         assert!(voice.finish().is_some());
         // Half a sample later the square wave would be noise of another loudness, and the silence after it none.
-        assert_eq!(voice.hear(&[rest, &sound(900, 0)].concat()), []);
-        let ended = voice.hear(&[sound(300, 4_000), sound(900, 0)].concat());
+        assert_eq!(voice.push_audio(&[rest, &sound(900, 0)].concat()), []);
+        let ended = voice.push_audio(&[sound(300, 4_000), sound(900, 0)].concat());
         let [said] = ended.as_slice() else { panic!("{ended:?}") };
         let (samples, _) = said.sound.as_chunks::<2>();
         assert!(samples.iter().all(|sample| [4_000, -4_000, 0].contains(&i16::from_le_bytes(*sample))));

@@ -16,15 +16,15 @@ use toolyard_core::{
 use toolyard_protocol::{
     AppSessionId, PackageName, UserId,
     api::AppState,
-    call::Activation,
+    call::AppActivation,
     device,
     session::webhook::{SessionRequest, WebhookRequest},
 };
 
 use crate::{
-    run::{Opened, Phase, Run},
-    sessions::{Sessions, unavailable},
-    user::User,
+    run::{AppRun, RunPhase, RunTrigger},
+    sessions::{Sessions, unavailable_error},
+    user::LiveUser,
 };
 
 /// How long an app may take to answer its webhook. The SDK answers when the app's own session hook is through, which may
@@ -32,13 +32,13 @@ use crate::{
 const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// What is to be done about an app that does not run.
-enum Boarding {
+enum WakeDecision {
     /// It runs.
-    Running(Activation),
+    Running(AppActivation),
     /// Somebody is at it; wait for the outcome.
-    Wait(watch::Receiver<Phase>, AppState),
+    Wait(watch::Receiver<RunPhase>, AppState),
     /// It is ours to start.
-    Start(watch::Receiver<Phase>, AppSessionId),
+    Start(watch::Receiver<RunPhase>, AppSessionId),
 }
 
 impl Sessions {
@@ -48,21 +48,22 @@ impl Sessions {
         &self,
         user: &UserId,
         app: &Arc<AppRecord>,
-        opened: Opened,
+        opened: RunTrigger,
         deadline: Instant,
-    ) -> Result<Activation, ToolError> {
+    ) -> Result<AppActivation, ToolError> {
         loop {
-            let live =
-                self.find(user).ok_or_else(|| unavailable("The user has no session.").retryable_if(true))?;
-            let (mut phase, joined) = match self.board(&live, app, opened)? {
-                Boarding::Running(ready) => return Ok(ready),
-                Boarding::Wait(phase, state) => (phase, state),
-                Boarding::Start(phase, session) => {
-                    self.launch(live, app.clone(), session);
+            let live = self
+                .find_user(user)
+                .ok_or_else(|| unavailable_error("The user has no session.").retryable_if(true))?;
+            let (mut phase, joined) = match self.join_or_start(&live, app, opened)? {
+                WakeDecision::Running(ready) => return Ok(ready),
+                WakeDecision::Wait(phase, state) => (phase, state),
+                WakeDecision::Start(phase, session) => {
+                    self.spawn_start(live, app.clone(), session);
                     (phase, AppState::Starting)
                 }
             };
-            let settled = phase.wait_for(|phase| matches!(phase, Phase::Running | Phase::Ended(_)));
+            let settled = phase.wait_for(|phase| matches!(phase, RunPhase::Running | RunPhase::Ended(_)));
             let settled = match timeout_at(deadline, settled).await {
                 Ok(Ok(phase)) => phase.clone(),
                 // The run was dropped under us; look again.
@@ -70,77 +71,85 @@ impl Sessions {
                 Err(_) => return Err(never_connected(&app.package)),
             };
             match (settled, joined) {
-                (Phase::Running, AppState::Starting) => {
-                    return Ok(Activation::StartedForCall);
+                (RunPhase::Running, AppState::Starting) => {
+                    return Ok(AppActivation::StartedForCall);
                 }
-                (Phase::Running, _) => return Ok(Activation::WasReady),
+                (RunPhase::Running, _) => return Ok(AppActivation::WasReady),
                 // What was stopping or lost is over; now it can be started.
-                (Phase::Ended(_), AppState::Stopping | AppState::Lost) => {}
-                (Phase::Ended(reason), _) => return Err((*reason).clone()),
-                (Phase::Starting | Phase::Greeted | Phase::Lost | Phase::Stopping, _) => {}
+                (RunPhase::Ended(_), AppState::Stopping | AppState::Lost) => {}
+                (RunPhase::Ended(reason), _) => return Err((*reason).clone()),
+                (RunPhase::Starting | RunPhase::Acknowledged | RunPhase::Lost | RunPhase::Stopping, _) => {}
             }
         }
     }
 
     /// Takes the one place of a start, or finds out who has it.
-    fn board(&self, live: &Arc<User>, app: &Arc<AppRecord>, opened: Opened) -> Result<Boarding, ToolError> {
+    fn join_or_start(
+        &self,
+        live: &Arc<LiveUser>,
+        app: &Arc<AppRecord>,
+        opened: RunTrigger,
+    ) -> Result<WakeDecision, ToolError> {
         let mut state = live.lock();
         state.last_used = Instant::now();
-        if let Some(ready) = state.use_running(&app.package) {
-            return Ok(Boarding::Running(ready));
+        if let Some(ready) = state.mark_used(&app.package) {
+            return Ok(WakeDecision::Running(ready));
         }
         if let Some(run) = state.apps.get_mut(&app.package) {
             run.last_used = Instant::now();
-            return Ok(Boarding::Wait(run.watch(), run.phase().state()));
+            return Ok(WakeDecision::Wait(run.watch_phase(), run.phase().app_state()));
         }
-        let missing = device::check(&app.details.hardware_requirements, state.capabilities.as_deref());
+        let missing =
+            device::check_hardware(&app.details.hardware_requirements, state.capabilities.as_deref());
         let model = state.capabilities.as_ref().map_or("the device", |c| c.model_name.as_str());
         if let Some(reason) = missing.reason(model) {
-            return Err(unavailable(format!("{} cannot start: it {reason}.", app.package)));
+            return Err(unavailable_error(format!("{} cannot start: it {reason}.", app.package)));
         }
         if state.apps.len() >= self.parts().settings.max_apps {
-            return Err(unavailable("Too many apps run for this user; stop one first."));
+            return Err(unavailable_error("Too many apps run for this user; stop one first."));
         }
         let session = self.new_app_session()?;
-        let run = Run::new(app.clone(), session.clone(), opened, Phase::Starting);
-        let phase = run.watch();
+        let run = AppRun::new(app.clone(), session.clone(), opened, RunPhase::Starting);
+        let phase = run.watch_phase();
         state.apps.insert(app.package.clone(), run);
         self.0.by_session.insert(session.clone(), (live.id.clone(), app.package.clone()));
-        Ok(Boarding::Start(phase, session))
+        Ok(WakeDecision::Start(phase, session))
     }
 
     /// Starts the app on a task of its own. A start that fails fails all its waiters with the same reason.
-    pub(crate) fn launch(&self, live: Arc<User>, app: Arc<AppRecord>, session: AppSessionId) {
+    pub(crate) fn spawn_start(&self, live: Arc<LiveUser>, app: Arc<AppRecord>, session: AppSessionId) {
         let sessions = self.clone();
         self.parts().tasks.spawn(async move {
-            if let Err(reason) = sessions.start(&live, &app, &session).await {
+            if let Err(reason) = sessions.start_app(&live, &app, &session).await {
                 tracing::warn!(app = %app.package, user = %live.id, %reason, "an app did not start");
                 sessions.end_run(&live, &app.package, &session, reason).await;
             }
         });
     }
 
-    async fn start(
+    async fn start_app(
         &self,
-        live: &Arc<User>,
+        live: &Arc<LiveUser>,
         app: &Arc<AppRecord>,
         session: &AppSessionId,
     ) -> Result<(), ToolError> {
-        let Some(mut phase) = live.lock().apps.get(&app.package).map(Run::watch) else { return Ok(()) };
-        self.remember(live, &app.package).await;
+        let Some(mut phase) = live.lock().apps.get(&app.package).map(AppRun::watch_phase) else {
+            return Ok(());
+        };
+        self.save_run(live, &app.package).await;
         let limit = Instant::now() + self.parts().limits.wake_timeout_for(app.details.wake_timeout_ms);
         let mut refused = self.ask_to_connect(live, app, session)?;
         let mut asked = true;
         loop {
             tokio::select! {
-                _ = phase.wait_for(|phase| !matches!(phase, Phase::Starting)) => return Ok(()),
+                _ = phase.wait_for(|phase| !matches!(phase, RunPhase::Starting)) => return Ok(()),
                 // The answer to the webhook may take as long as the app's own start-up; only a failure counts.
                 answer = &mut refused, if asked => match answer {
                     Ok(reason) => return Err(reason),
                     Err(_no_failure) => asked = false,
                 },
                 () = sleep_until(limit) => return Err(never_connected(&app.package)),
-                () = self.parts().stopping.cancelled() => return Err(unavailable("The server stops.").retryable_if(true)),
+                () = self.parts().stopping.cancelled() => return Err(unavailable_error("The server stops.").retryable_if(true)),
             }
         }
     }
@@ -149,13 +158,13 @@ impl Sessions {
     /// of the receiver is a failure.
     fn ask_to_connect(
         &self,
-        live: &Arc<User>,
+        live: &Arc<LiveUser>,
         app: &Arc<AppRecord>,
         session: &AppSessionId,
     ) -> Result<oneshot::Receiver<ToolError>, ToolError> {
         let url = &self.parts().settings.app_socket_url;
         let request = SessionRequest::new(session.clone(), live.id.clone(), url, self.timestamp());
-        let webhook = self.webhook(app, &WebhookRequest::Session(request))?;
+        let webhook = self.build_webhook(app, &WebhookRequest::Session(request))?;
         let (failed, refused) = oneshot::channel();
         let package = app.package.clone();
         let stopping = self.parts().stopping.clone();
@@ -166,8 +175,8 @@ impl Sessions {
             };
             // No answer is no failure: an app that did not connect is known by that.
             if let Ok(Err(error)) = answered {
-                let text = format!("{package} could not be started: {}.", error.words);
-                let _ = failed.send(unavailable(text).because(error.cause).retryable_if(true));
+                let text = format!("{package} could not be started: {}.", error.message);
+                let _ = failed.send(unavailable_error(text).with_cause(error.cause).retryable_if(true));
             }
         });
         Ok(refused)
@@ -176,21 +185,21 @@ impl Sessions {
     fn new_app_session(&self) -> Result<AppSessionId, ToolError> {
         self.parts()
             .ids
-            .secret()
+            .new_secret()
             .parse()
-            .map_err(|error| unavailable("No id for the app's session.").because(error))
+            .map_err(|error| unavailable_error("No id for the app's session.").with_cause(error))
     }
 
     /// Keeps the run in the table, so that the app can come back after a restart of the server.
-    pub(crate) async fn remember(&self, live: &Arc<User>, package: &PackageName) {
+    pub(crate) async fn save_run(&self, live: &Arc<LiveUser>, package: &PackageName) {
         let stored = live.lock().apps.get(package).map(|run| StoredRun {
             session: run.session.clone(),
             user: live.id.clone(),
             package: package.clone(),
-            by_user: run.opened == Opened::ByUser,
+            by_user: run.trigger == RunTrigger::ByUser,
         });
         if let Some(stored) = stored
-            && let Err(error) = self.parts().stores.runs.keep_run(&stored).await
+            && let Err(error) = self.parts().stores.runs.save_run(&stored).await
         {
             tracing::error!(%error, app = %package, "a run could not be stored; the app will not survive a restart");
         }
@@ -198,5 +207,5 @@ impl Sessions {
 }
 
 fn never_connected(package: &PackageName) -> ToolError {
-    unavailable(format!("{package} did not connect in time; the tool did not run.")).retryable_if(true)
+    unavailable_error(format!("{package} did not connect in time; the tool did not run.")).retryable_if(true)
 }

@@ -12,7 +12,7 @@ use toolyard_protocol::{
     session::{iso_millis, webhook::WebhookRequest},
 };
 
-use crate::sessions::{Sessions, unavailable};
+use crate::sessions::{Sessions, unavailable_error};
 
 /// Longest answer to a webhook that is read.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
@@ -20,14 +20,14 @@ const MAX_ANSWER_BYTES: usize = 64 * 1024;
 /// A webhook that failed.
 pub(crate) struct WebhookError {
     /// For the caller.
-    pub(crate) words: String,
+    pub(crate) message: String,
     /// For the log.
     pub(crate) cause: String,
 }
 
 impl Sessions {
     /// Makes the request; sending it is up to the caller's time. Fails here only where the app cannot be called at all.
-    pub(crate) fn webhook(
+    pub(crate) fn build_webhook(
         &self,
         app: &AppRecord,
         request: &WebhookRequest,
@@ -38,7 +38,7 @@ impl Sessions {
         let http = self.parts().http.clone();
         Ok(async move {
             let unreachable = |error: toolyard_net::NetError| WebhookError {
-                words: format!("its web server did not answer at {address}: {}", error.advice(&address)),
+                message: format!("its web server did not answer at {address}: {}", error.advice(&address)),
                 cause: error.to_string(),
             };
             let answer = http.send(out).await.map_err(unreachable)?;
@@ -55,7 +55,7 @@ impl Sessions {
                  `curl -i -X POST {address}`",
                 status.as_u16()
             );
-            Err(WebhookError { words, cause: format!("HTTP {status}: {text}") })
+            Err(WebhookError { message: words, cause: format!("HTTP {status}: {text}") })
         })
     }
 
@@ -69,12 +69,12 @@ impl Sessions {
         let package = &app.package;
         let url = app.details.public_url.as_deref().unwrap_or_default();
         let url = OutsideUrl::parse(url, &self.parts().guard).map_err(|error| {
-            unavailable(format!("The address of {package} is not allowed here.")).because(error)
+            unavailable_error(format!("The address of {package} is not allowed here.")).with_cause(error)
         })?;
         let signing = app.keys().map(|keys| keys.signing.as_slice()).unwrap_or_default();
         let keys: Vec<_> = signing
             .iter()
-            .map(|sealed| self.parts().secrets.open(sealed).map(|secret| SigningKey::new(&secret)))
+            .map(|sealed| self.parts().secrets.unseal(sealed).map(|secret| SigningKey::new(&secret)))
             .collect::<Result<_, _>>()
             .map_err(|error| cannot_start(package, &error))?;
         let mut out = Request::post(url.join(path));
@@ -92,5 +92,5 @@ impl Sessions {
 }
 
 fn cannot_start(package: &PackageName, error: &dyn std::fmt::Display) -> ToolError {
-    unavailable(format!("{package} cannot be started.")).because(error)
+    unavailable_error(format!("{package} cannot be started.")).with_cause(error)
 }

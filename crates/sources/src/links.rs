@@ -9,19 +9,19 @@ use toolyard_protocol::{
 };
 
 /// Whether a result may have links. Most have none, and need not be read for it.
-pub(crate) fn are_in(result: &RawValue) -> bool {
+pub(crate) fn has_resource_links(result: &RawValue) -> bool {
     result.get().contains("\"resource_link\"")
 }
 
 /// A result whose `resource_link` blocks can be read here, in a tool's content or a prompt's messages. Everything else
 /// stays as it came.
-pub(crate) fn mapped(package: &PackageName, result: Box<RawValue>) -> Box<RawValue> {
-    if !are_in(&result) {
+pub(crate) fn map_resource_links(package: &PackageName, result: Box<RawValue>) -> Box<RawValue> {
+    if !has_resource_links(&result) {
         return result;
     }
     let Ok(mut fields) = serde_json::from_str::<RawFields>(result.get()) else { return result };
-    for (list, of) in [("content", link as Mapping), ("messages", message)] {
-        if let Some(Ok(found)) = fields.read::<Vec<Box<RawValue>>>(list) {
+    for (list, of) in [("content", map_link as BlockMapper), ("messages", map_message)] {
+        if let Some(Ok(found)) = fields.parse_field::<Vec<Box<RawValue>>>(list) {
             let found: Vec<_> = found.into_iter().map(|one| of(package, one)).collect();
             fields.set(list, to_raw(&found));
         }
@@ -30,12 +30,12 @@ pub(crate) fn mapped(package: &PackageName, result: Box<RawValue>) -> Box<RawVal
 }
 
 /// A result that does not say which server it came from.
-pub(crate) fn anonymous(result: Box<RawValue>) -> Box<RawValue> {
+pub(crate) fn strip_server_info(result: Box<RawValue>) -> Box<RawValue> {
     if !result.get().contains(meta::SERVER_INFO) {
         return result;
     }
     let Ok(mut fields) = serde_json::from_str::<RawFields>(result.get()) else { return result };
-    let Some(Ok(mut said)) = fields.read::<RawFields>("_meta") else { return result };
+    let Some(Ok(mut said)) = fields.parse_field::<RawFields>("_meta") else { return result };
     said.remove(meta::SERVER_INFO);
     if said.names().next().is_none() {
         fields.remove("_meta");
@@ -45,17 +45,17 @@ pub(crate) fn anonymous(result: Box<RawValue>) -> Box<RawValue> {
     fields.to_raw()
 }
 
-type Mapping = fn(&PackageName, Box<RawValue>) -> Box<RawValue>;
+type BlockMapper = fn(&PackageName, Box<RawValue>) -> Box<RawValue>;
 
-fn link(package: &PackageName, block: Box<RawValue>) -> Box<RawValue> {
+fn map_link(package: &PackageName, block: Box<RawValue>) -> Box<RawValue> {
     let Ok(mut fields) = serde_json::from_str::<RawFields>(block.get()) else { return block };
-    let text = |name: &str| fields.read::<String>(name).and_then(Result::ok);
+    let text = |name: &str| fields.parse_field::<String>(name).and_then(Result::ok);
     if text("type").as_deref() != Some("resource_link") {
         return block;
     }
     // What the web serves is fetched from the web, as MCP has it.
     let is_web = |uri: &String| uri.starts_with("https://") || uri.starts_with("http://");
-    match text("uri").filter(|uri| !is_web(uri)).and_then(|found| uri::mapped(package, &found)) {
+    match text("uri").filter(|uri| !is_web(uri)).and_then(|found| uri::map_uri(package, &found)) {
         Some(listed) => {
             fields.set("uri", to_raw(&listed));
             fields.to_raw()
@@ -64,10 +64,10 @@ fn link(package: &PackageName, block: Box<RawValue>) -> Box<RawValue> {
     }
 }
 
-fn message(package: &PackageName, message: Box<RawValue>) -> Box<RawValue> {
+fn map_message(package: &PackageName, message: Box<RawValue>) -> Box<RawValue> {
     let Ok(mut fields) = serde_json::from_str::<RawFields>(message.get()) else { return message };
     let Some(content) = fields.get("content").map(RawValue::to_owned) else { return message };
-    fields.set("content", link(package, content));
+    fields.set("content", map_link(package, content));
     fields.to_raw()
 }
 
@@ -87,13 +87,13 @@ mod tests {
     fn links_can_be_read_here_and_the_rest_stays() {
         let text = r#"{"content":[{"type":"text","text":"a \"resource_link\" "},{"type":"resource_link","uri":"x://a/b","name":"n" },5],"k":1.50}"#;
         assert_eq!(
-            mapped(&package(), raw(text)).get(),
+            map_resource_links(&package(), raw(text)).get(),
             r#"{"content":[{"type":"text","text":"a \"resource_link\" "},{"type":"resource_link","uri":"x://mcp.u/a/b","name":"n"},5],"k":1.50}"#
         );
         let web = r#"{"content":[{"type":"resource_link","uri":"https://example.com/a","name":"n"}]}"#;
-        assert_eq!(mapped(&package(), raw(web)).get(), web);
+        assert_eq!(map_resource_links(&package(), raw(web)).get(), web);
         let plain = r#"{"content" : []}"#;
-        assert_eq!(mapped(&package(), raw(plain)).get(), plain);
+        assert_eq!(map_resource_links(&package(), raw(plain)).get(), plain);
     }
 
     #[test]
@@ -101,7 +101,7 @@ mod tests {
         let text =
             r#"{"messages":[{"role":"user","content":{"type":"resource_link","uri":"x://a","name":"n"}},7]}"#;
         assert_eq!(
-            mapped(&package(), raw(text)).get(),
+            map_resource_links(&package(), raw(text)).get(),
             r#"{"messages":[{"role":"user","content":{"type":"resource_link","uri":"x://mcp.u/a","name":"n"}},7]}"#
         );
     }
@@ -109,10 +109,10 @@ mod tests {
     #[test]
     fn who_answered_is_not_told() {
         let named = r#"{"content":[],"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"u"},"k":1.50}}"#;
-        assert_eq!(anonymous(raw(named)).get(), r#"{"content":[],"_meta":{"k":1.50}}"#);
+        assert_eq!(strip_server_info(raw(named)).get(), r#"{"content":[],"_meta":{"k":1.50}}"#);
         let only = r#"{"content":[],"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"u"}}}"#;
-        assert_eq!(anonymous(raw(only)).get(), r#"{"content":[]}"#);
+        assert_eq!(strip_server_info(raw(only)).get(), r#"{"content":[]}"#);
         let text = r#"{"content":[{"type":"text","text":"io.modelcontextprotocol/serverInfo"}]}"#;
-        assert_eq!(anonymous(raw(text)).get(), text);
+        assert_eq!(strip_server_info(raw(text)).get(), text);
     }
 }

@@ -15,20 +15,20 @@ const PAGE: u32 = 500;
 #[async_trait]
 pub(crate) trait ChangeLog: Send + Sync {
     /// The number of the last change.
-    async fn latest(&self) -> Result<u64, StoreError>;
+    async fn latest_version(&self) -> Result<u64, StoreError>;
     /// Changes after that one, the oldest first. None if some of them are no longer there.
-    async fn since(&self, version: u64, limit: u32) -> Result<Option<Vec<Announcement>>, StoreError>;
+    async fn changes_since(&self, version: u64, limit: u32) -> Result<Option<Vec<Announcement>>, StoreError>;
 }
 
 /// Calls every subscriber of this process.
 pub(crate) struct LocalAnnouncements {
     log: Arc<dyn ChangeLog>,
     subscribers: RwLock<Vec<Weak<dyn ChangeSubscriber>>>,
-    delivered: Mutex<Delivered>,
+    delivered: Mutex<DeliveredChanges>,
 }
 
 /// What subscribers have heard of.
-struct Delivered {
+struct DeliveredChanges {
     /// All changes up to this version.
     up_to: u64,
     /// Later ones that this process announced itself: at least up to that version.
@@ -38,21 +38,21 @@ struct Delivered {
 impl LocalAnnouncements {
     /// Starts with what the store has now: nobody has read anything older.
     pub(crate) async fn start(log: Arc<dyn ChangeLog>) -> Result<Self, StoreError> {
-        let delivered = Delivered { up_to: log.latest().await?, own: HashMap::new() };
+        let delivered = DeliveredChanges { up_to: log.latest_version().await?, own: HashMap::new() };
         Ok(Self { log, subscribers: RwLock::default(), delivered: Mutex::new(delivered) })
     }
 
-    fn delivered(&self) -> MutexGuard<'_, Delivered> {
+    fn lock_delivered(&self) -> MutexGuard<'_, DeliveredChanges> {
         self.delivered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn subscribers(&self) -> Vec<Arc<dyn ChangeSubscriber>> {
+    fn live_subscribers(&self) -> Vec<Arc<dyn ChangeSubscriber>> {
         let subscribers = self.subscribers.read().unwrap_or_else(PoisonError::into_inner);
         subscribers.iter().filter_map(Weak::upgrade).collect()
     }
 
     async fn deliver(&self, announcement: &Announcement) {
-        let subscribers = self.subscribers();
+        let subscribers = self.live_subscribers();
         // All caches first: what follows the change reads the new state.
         subscribers.iter().for_each(|subscriber| subscriber.invalidate(&announcement.change));
         for subscriber in subscribers {
@@ -62,12 +62,12 @@ impl LocalAnnouncements {
 
     /// Whether this process announced that change itself, in this version or a later one.
     fn is_own(&self, announcement: &Announcement) -> bool {
-        let delivered = self.delivered();
+        let delivered = self.lock_delivered();
         delivered.own.get(&announcement.change).is_some_and(|version| *version >= announcement.version)
     }
 
-    fn advance(&self, version: u64) {
-        let mut delivered = self.delivered();
+    fn advance_to(&self, version: u64) {
+        let mut delivered = self.lock_delivered();
         delivered.up_to = delivered.up_to.max(version);
         let up_to = delivered.up_to;
         delivered.own.retain(|_, version| *version > up_to);
@@ -77,9 +77,9 @@ impl LocalAnnouncements {
 #[async_trait]
 impl Announcements for LocalAnnouncements {
     async fn announce(&self, change: Change) {
-        let version = match self.log.latest().await {
+        let version = match self.log.latest_version().await {
             Ok(version) => {
-                self.delivered().own.insert(change.clone(), version);
+                self.lock_delivered().own.insert(change.clone(), version);
                 version
             }
             // It is found in the log later, and announced once more.
@@ -92,7 +92,7 @@ impl Announcements for LocalAnnouncements {
     }
 
     fn notify(&self, change: &Change) {
-        self.subscribers().iter().for_each(|subscriber| subscriber.invalidate(change));
+        self.live_subscribers().iter().for_each(|subscriber| subscriber.invalidate(change));
     }
 
     fn subscribe(&self, subscriber: Weak<dyn ChangeSubscriber>) {
@@ -104,16 +104,16 @@ impl Announcements for LocalAnnouncements {
     async fn catch_up(&self) -> Result<usize, StoreError> {
         let mut missed = 0;
         loop {
-            let up_to = self.delivered().up_to;
-            let Some(page) = self.log.since(up_to, PAGE).await? else {
-                let version = self.log.latest().await?;
+            let up_to = self.lock_delivered().up_to;
+            let Some(page) = self.log.changes_since(up_to, PAGE).await? else {
+                let version = self.log.latest_version().await?;
                 tracing::warn!(
                     up_to,
                     version,
                     "changes were missed that the log no longer has; all caches are dropped"
                 );
                 self.deliver(&Announcement { version, change: Change::Everything }).await;
-                self.advance(version);
+                self.advance_to(version);
                 return Ok(missed + 1);
             };
             let is_last = page.len() < PAGE as usize;
@@ -122,7 +122,7 @@ impl Announcements for LocalAnnouncements {
                     self.deliver(&announcement).await;
                     missed += 1;
                 }
-                self.advance(announcement.version);
+                self.advance_to(announcement.version);
             }
             if is_last {
                 return Ok(missed);
@@ -149,11 +149,15 @@ mod tests {
 
     #[async_trait]
     impl ChangeLog for ScriptedLog {
-        async fn latest(&self) -> Result<u64, StoreError> {
+        async fn latest_version(&self) -> Result<u64, StoreError> {
             Ok(self.0.lock().unwrap().last().map_or(0, |last| last.version))
         }
 
-        async fn since(&self, version: u64, limit: u32) -> Result<Option<Vec<Announcement>>, StoreError> {
+        async fn changes_since(
+            &self,
+            version: u64,
+            limit: u32,
+        ) -> Result<Option<Vec<Announcement>>, StoreError> {
             let log = self.0.lock().unwrap();
             if log.first().is_some_and(|first| first.version > version + 1) {
                 return Ok(None);
@@ -237,6 +241,6 @@ mod tests {
         assert!(recorder.followed.lock().unwrap().is_empty());
         assert_eq!(recorder.invalidated.lock().unwrap().len(), 1);
         drop(recorder);
-        assert!(announcements.subscribers().is_empty());
+        assert!(announcements.live_subscribers().is_empty());
     }
 }

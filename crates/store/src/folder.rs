@@ -32,13 +32,13 @@ impl DataFolder {
         };
         let failed = |error| OpenError::Folder { path: database.to_owned(), error };
         create_private_folder(folder).map_err(failed)?;
-        let lock = lock(folder).map_err(|refused| match refused {
-            LockRefused::Held(by) => OpenError::InUse { folder: folder.to_owned(), by },
-            LockRefused::Io(error) => failed(error),
+        let lock = lock_folder(folder).map_err(|refused| match refused {
+            LockError::Held(by) => OpenError::InUse { folder: folder.to_owned(), by },
+            LockError::Io(error) => failed(error),
         })?;
         // Made here, because SQLite would make it for everybody. What it puts beside it gets the same rights.
         private_options().open(database).map_err(failed)?;
-        restrict(folder, database);
+        restrict_folder(folder, database);
         Ok(Self { lock })
     }
 
@@ -48,30 +48,30 @@ impl DataFolder {
     }
 }
 
-enum LockRefused {
+enum LockError {
     Held(String),
     Io(io::Error),
 }
 
-fn lock(folder: &Path) -> Result<File, LockRefused> {
-    let mut file = private_options().read(true).open(folder.join(LOCK_FILE)).map_err(LockRefused::Io)?;
+fn lock_folder(folder: &Path) -> Result<File, LockError> {
+    let mut file = private_options().read(true).open(folder.join(LOCK_FILE)).map_err(LockError::Io)?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut text = String::new();
             let _ = file.take(MAX_LOCK_BYTES).read_to_string(&mut text);
             let by = text.trim().parse::<u32>();
-            return Err(LockRefused::Held(
+            return Err(LockError::Held(
                 by.map_or("another process".to_owned(), |id| format!("process {id}")),
             ));
         }
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
             tracing::warn!(folder = %folder.display(), "this file system has no locks: never start two servers on it");
         }
-        Err(TryLockError::Error(error)) => return Err(LockRefused::Io(error)),
+        Err(TryLockError::Error(error)) => return Err(LockError::Io(error)),
     }
-    file.set_len(0).map_err(LockRefused::Io)?;
-    writeln!(file, "{}", std::process::id()).map_err(LockRefused::Io)?;
+    file.set_len(0).map_err(LockError::Io)?;
+    writeln!(file, "{}", std::process::id()).map_err(LockError::Io)?;
     Ok(file)
 }
 
@@ -99,7 +99,7 @@ pub fn create_private_folder(folder: &Path) -> io::Result<()> {
 }
 
 /// Takes away from others what an older version, or somebody by hand, made readable.
-fn restrict(folder: &Path, database: &Path) {
+fn restrict_folder(folder: &Path, database: &Path) {
     for companion in COMPANIONS {
         let mut path = database.as_os_str().to_owned();
         path.push(companion);

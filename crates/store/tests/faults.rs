@@ -9,8 +9,8 @@ use tokio_util::task::TaskTracker;
 use toolyard_core::{
     CallOwner, Caller,
     ports::{
-        CallFilter, CallLog as _, CallRecord, Claim, KeyClaim, KeyEnd, KeyRoom, Ledger as _, LedgerBacklog,
-        Maintenance as _,
+        CallFilter, CallLog as _, CallRecord, ClaimOutcome, KeyClaim, KeyEnd, KeyQuota, Ledger as _,
+        LedgerBacklog, StoreMaintenance as _,
     },
 };
 use toolyard_store::{SqliteStore, StoreSettings};
@@ -28,7 +28,7 @@ impl Fixture {
         let settings = StoreSettings {
             busy_timeout: Duration::from_millis(10),
             batch_size,
-            ..StoreSettings::at(folder.path().join("t.db"))
+            ..StoreSettings::for_file(folder.path().join("t.db"))
         };
         let options = SqliteConnectOptions::new().filename(&settings.path);
         let store = SqliteStore::open(settings, &TaskTracker::new()).await.unwrap();
@@ -45,7 +45,7 @@ impl Fixture {
     }
 
     async fn calls(&self) -> Vec<CallRecord> {
-        self.store.page(&CallFilter { limit: 1_000, ..CallFilter::default() }).await.unwrap()
+        self.store.list_calls(&CallFilter { limit: 1_000, ..CallFilter::default() }).await.unwrap()
     }
 }
 
@@ -76,21 +76,27 @@ async fn the_outcome_of_a_key_waits_for_the_lock() {
         call: toolyard_protocol::CallId::from_bytes([call; 16]),
         at: jiff::Timestamp::from_second(1_000).unwrap(),
         expired_before: jiff::Timestamp::MIN,
-        room: KeyRoom { keys: 100, bytes: 10_000 },
+        quota: KeyQuota { keys: 100, bytes: 10_000 },
     };
-    assert_eq!(f.store.begin(&claim("made", 1)).await.unwrap(), Claim::Fresh);
+    assert_eq!(f.store.claim_key(&claim("made", 1)).await.unwrap(), ClaimOutcome::Fresh);
     f.lock().await;
     let mut made = (*record).clone();
     made.id = claim("made", 1).call;
     let end = KeyEnd::Keep(Some("outcome".to_owned()));
     assert!(
-        f.store.end(&claim("made", 1), end, Arc::new(made)).await.is_err(),
+        f.store.end_key(&claim("made", 1), end, Arc::new(made)).await.is_err(),
         "the caller is not kept waiting"
     );
-    assert!(f.store.begin(&claim("other", 2)).await.is_err(), "and nothing runs that cannot be remembered");
+    assert!(
+        f.store.claim_key(&claim("other", 2)).await.is_err(),
+        "and nothing runs that cannot be remembered"
+    );
     f.unlock().await;
-    assert_eq!(f.store.begin(&claim("other", 3)).await.unwrap(), Claim::Fresh);
-    assert_eq!(f.store.begin(&claim("made", 4)).await.unwrap(), Claim::Done(Some("outcome".to_owned())));
+    assert_eq!(f.store.claim_key(&claim("other", 3)).await.unwrap(), ClaimOutcome::Fresh);
+    assert_eq!(
+        f.store.claim_key(&claim("made", 4)).await.unwrap(),
+        ClaimOutcome::Done(Some("outcome".to_owned()))
+    );
     assert_eq!(f.calls().await.len(), 2);
     f.store.close().await;
 }

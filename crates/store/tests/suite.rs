@@ -1,7 +1,7 @@
 //! SQLite passes the suite that every store has to pass.
 
 use tokio_util::task::TaskTracker;
-use toolyard_core::ports::{Claim, Maintenance as _};
+use toolyard_core::ports::{ClaimOutcome, StoreMaintenance as _};
 use toolyard_store::{SqliteStore, StoreSettings};
 use toolyard_testkit::store_suite;
 
@@ -11,7 +11,7 @@ macro_rules! suite {
         async fn $test() {
             let folder = tempfile::tempdir().unwrap();
             let tasks = TaskTracker::new();
-            let store = SqliteStore::open(StoreSettings::at(folder.path().join("t.db")), &tasks).await.unwrap();
+            let store = SqliteStore::open(StoreSettings::for_file(folder.path().join("t.db")), &tasks).await.unwrap();
             store_suite::$test(&store).await;
             store.close().await;
         }
@@ -25,7 +25,7 @@ macro_rules! suite_of_stores {
         async fn $test() {
             let folder = tempfile::tempdir().unwrap();
             let tasks = TaskTracker::new();
-            let stores = toolyard_store::open(StoreSettings::at(folder.path().join("t.db")), &tasks).await.unwrap();
+            let stores = toolyard_store::open(StoreSettings::for_file(folder.path().join("t.db")), &tasks).await.unwrap();
             store_suite::$test(&stores).await;
             stores.maintenance.close().await;
         }
@@ -72,43 +72,45 @@ async fn a_clean_stop_writes_what_is_queued() {
     let tasks = TaskTracker::new();
     let settings = StoreSettings {
         batch_delay: std::time::Duration::from_secs(3_600),
-        ..StoreSettings::at(folder.path().join("deep/t.db"))
+        ..StoreSettings::for_file(folder.path().join("deep/t.db"))
     };
     let store = SqliteStore::open(settings.clone(), &tasks).await.unwrap();
     store_suite::queue_some_calls(&store, 0, 3).await;
     store.close().await;
     let again = SqliteStore::open(settings, &tasks).await.unwrap();
     let filter = toolyard_core::ports::CallFilter { limit: 10, ..Default::default() };
-    assert_eq!(toolyard_core::ports::CallLog::page(&again, &filter).await.unwrap().len(), 3);
+    assert_eq!(toolyard_core::ports::CallLog::list_calls(&again, &filter).await.unwrap().len(), 3);
 }
 
 #[tokio::test]
 async fn old_calls_and_keys_are_pruned() {
     let folder = tempfile::tempdir().unwrap();
-    let store =
-        SqliteStore::open(StoreSettings::at(folder.path().join("t.db")), &TaskTracker::new()).await.unwrap();
+    let store = SqliteStore::open(StoreSettings::for_file(folder.path().join("t.db")), &TaskTracker::new())
+        .await
+        .unwrap();
     store_suite::queue_some_calls(&store, 0, 3).await;
     let filter = toolyard_core::ports::CallFilter { limit: 10, ..Default::default() };
-    let calls = toolyard_core::ports::CallLog::page(&store, &filter).await.unwrap();
+    let calls = toolyard_core::ports::CallLog::list_calls(&store, &filter).await.unwrap();
     let now = calls[0].started_at;
     let before = toolyard_core::ports::PruneBefore { calls: now, messages: now, keys: now };
     store.prune(before, &tokio_util::sync::CancellationToken::new()).await.unwrap();
-    assert_eq!(toolyard_core::ports::CallLog::page(&store, &filter).await.unwrap().len(), 1);
+    assert_eq!(toolyard_core::ports::CallLog::list_calls(&store, &filter).await.unwrap().len(), 1);
 }
 
 #[tokio::test]
 async fn error_messages_are_forgotten_before_their_calls() {
     let folder = tempfile::tempdir().unwrap();
-    let store =
-        SqliteStore::open(StoreSettings::at(folder.path().join("t.db")), &TaskTracker::new()).await.unwrap();
+    let store = SqliteStore::open(StoreSettings::for_file(folder.path().join("t.db")), &TaskTracker::new())
+        .await
+        .unwrap();
     store_suite::queue_failed_calls(&store, 1, 3).await;
     let filter = toolyard_core::ports::CallFilter { limit: 10, ..Default::default() };
-    let calls = toolyard_core::ports::CallLog::page(&store, &filter).await.unwrap();
+    let calls = toolyard_core::ports::CallLog::list_calls(&store, &filter).await.unwrap();
     assert!(calls.iter().all(|call| call.error_message.is_some()), "{calls:?}");
     let (newest, oldest) = (calls[0].started_at, calls[2].started_at);
     let before = toolyard_core::ports::PruneBefore { calls: oldest, messages: newest, keys: oldest };
     store.prune(before, &tokio_util::sync::CancellationToken::new()).await.unwrap();
-    let left = toolyard_core::ports::CallLog::page(&store, &filter).await.unwrap();
+    let left = toolyard_core::ports::CallLog::list_calls(&store, &filter).await.unwrap();
     let messages: Vec<_> = left.iter().map(|call| call.error_message.as_deref()).collect();
     assert_eq!(messages, [Some("TIMEOUT of 3"), None, None]);
 }
@@ -118,7 +120,7 @@ async fn what_is_no_database_is_said_so() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.db");
     std::fs::write(&path, "this is not a database, it is a text of some length").unwrap();
-    let opened = SqliteStore::open(StoreSettings::at(&path), &TaskTracker::new()).await;
+    let opened = SqliteStore::open(StoreSettings::for_file(&path), &TaskTracker::new()).await;
     assert!(opened.is_err_and(|error| error.to_string().contains("t.db")));
 }
 
@@ -127,7 +129,7 @@ async fn the_ledger_does_not_get_in_the_way_of_other_writes() {
     let folder = tempfile::tempdir().unwrap();
     let settings = StoreSettings {
         batch_delay: std::time::Duration::ZERO,
-        ..StoreSettings::at(folder.path().join("t.db"))
+        ..StoreSettings::for_file(folder.path().join("t.db"))
     };
     let store = SqliteStore::open(settings, &TaskTracker::new()).await.unwrap();
     let writes = async {
@@ -147,7 +149,7 @@ async fn the_ledger_does_not_get_in_the_way_of_other_writes() {
 
 #[tokio::test]
 async fn a_token_is_listed_in_a_store_that_another_process_has_open() {
-    use toolyard_core::ports::{IssuedToken, IssuedTokens as _, TokenAdded, TokenRoom, TokenScope};
+    use toolyard_core::ports::{AddTokenOutcome, IssuedToken, IssuedTokenStore as _, TokenQuota, TokenScope};
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.db");
     let token = IssuedToken {
@@ -162,17 +164,17 @@ async fn a_token_is_listed_in_a_store_that_another_process_has_open() {
         revoked_at: None,
     };
     let all = TokenScope { subject: None, role: toolyard_protocol::api::Role::Operator };
-    let room = TokenRoom { of_subject: 1, of_all: 1 };
-    let store = SqliteStore::open(StoreSettings::at(&path), &TaskTracker::new()).await.unwrap();
-    assert_eq!(toolyard_store::list_token(&path, &token, room).await.unwrap(), TokenAdded::Listed);
-    assert_eq!(store.issued(all, None, 9).await.unwrap(), std::slice::from_ref(&token));
-    assert_eq!(toolyard_store::list_token(&path, &token, room).await.unwrap(), TokenAdded::NoRoom);
+    let room = TokenQuota { of_subject: 1, of_all: 1 };
+    let store = SqliteStore::open(StoreSettings::for_file(&path), &TaskTracker::new()).await.unwrap();
+    assert_eq!(toolyard_store::list_token(&path, &token, room).await.unwrap(), AddTokenOutcome::Listed);
+    assert_eq!(store.list_tokens(all, None, 9).await.unwrap(), std::slice::from_ref(&token));
+    assert_eq!(toolyard_store::list_token(&path, &token, room).await.unwrap(), AddTokenOutcome::QuotaReached);
     store.close().await;
     // Before the first start there is no store; what is listed then is there when it starts.
     let path = folder.path().join("new/t.db");
-    assert_eq!(toolyard_store::list_token(&path, &token, room).await.unwrap(), TokenAdded::Listed);
-    let store = SqliteStore::open(StoreSettings::at(&path), &TaskTracker::new()).await.unwrap();
-    assert_eq!(store.issued(all, None, 9).await.unwrap(), std::slice::from_ref(&token));
+    assert_eq!(toolyard_store::list_token(&path, &token, room).await.unwrap(), AddTokenOutcome::Listed);
+    let store = SqliteStore::open(StoreSettings::for_file(&path), &TaskTracker::new()).await.unwrap();
+    assert_eq!(store.list_tokens(all, None, 9).await.unwrap(), std::slice::from_ref(&token));
     store.close().await;
     let damaged = folder.path().join("damaged.db");
     std::fs::write(&damaged, "").unwrap();
@@ -185,38 +187,38 @@ async fn a_token_is_listed_in_a_store_that_another_process_has_open() {
 #[tokio::test]
 async fn a_call_is_cut_off_only_when_its_process_is_gone() {
     let folder = tempfile::tempdir().unwrap();
-    let settings = StoreSettings::at(folder.path().join("t.db"));
+    let settings = StoreSettings::for_file(folder.path().join("t.db"));
     let tasks = TaskTracker::new();
     let first = SqliteStore::open(settings.clone(), &tasks).await.unwrap();
-    assert_eq!(store_suite::begin_one_call(&first, 1).await, Claim::Fresh);
-    assert_eq!(store_suite::begin_one_call(&first, 2).await, Claim::Running);
+    assert_eq!(store_suite::begin_one_call(&first, 1).await, ClaimOutcome::Fresh);
+    assert_eq!(store_suite::begin_one_call(&first, 2).await, ClaimOutcome::Running);
     assert!(SqliteStore::open(settings.clone(), &tasks).await.is_err(), "one server at a time");
     // Gone without a word, as after a crash.
     drop(first);
     tasks.close();
     tasks.wait().await;
     let second = SqliteStore::open(settings, &TaskTracker::new()).await.unwrap();
-    assert_eq!(store_suite::begin_one_call(&second, 3).await, Claim::Open);
+    assert_eq!(store_suite::begin_one_call(&second, 3).await, ClaimOutcome::Open);
     second.close().await;
 }
 
 #[tokio::test]
 async fn devices_that_were_seen_longest_ago_are_forgotten_first() {
-    use toolyard_core::ports::{Devices as _, StoreQuotas, StoredDevice};
+    use toolyard_core::ports::{DeviceStore as _, StoreQuotas, StoredDevice};
     let folder = tempfile::tempdir().unwrap();
     let settings = StoreSettings {
         quotas: StoreQuotas { remembered_devices: 2, ..StoreQuotas::default() },
-        ..StoreSettings::at(folder.path().join("t.db"))
+        ..StoreSettings::for_file(folder.path().join("t.db"))
     };
     let store = SqliteStore::open(settings, &TaskTracker::new()).await.unwrap();
     for (second, user) in [(1, "ada"), (2, "bob"), (3, "ada"), (4, "cleo")] {
         let at = jiff::Timestamp::from_second(second).unwrap();
         let device = StoredDevice { capabilities: Default::default(), at };
-        store.remember(&user.parse().unwrap(), device).await.unwrap();
+        store.save_device(&user.parse().unwrap(), device).await.unwrap();
     }
     let mut kept = Vec::new();
     for user in ["ada", "bob", "cleo"] {
-        if store.last(&user.parse().unwrap()).await.unwrap().is_some() {
+        if store.last_device(&user.parse().unwrap()).await.unwrap().is_some() {
             kept.push(user);
         }
     }

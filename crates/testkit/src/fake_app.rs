@@ -26,7 +26,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// What the app does with a call, or when it is asked for a prompt or a resource.
 #[derive(Debug, Clone)]
-pub enum Act {
+pub enum AppBehavior {
     /// Answers with this status and JSON.
     Json(u16, Value),
     /// Answers with this status, content type and text.
@@ -41,7 +41,7 @@ pub enum Act {
     Lines(Vec<Value>),
 }
 
-impl Act {
+impl AppBehavior {
     /// The old form: text.
     pub fn reply(text: &str) -> Self {
         Self::Json(200, json!({ "status": "success", "reply": text }))
@@ -66,7 +66,7 @@ pub enum OnWebhook {
 
 /// One request that came in.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub struct RecordedAppRequest {
     /// `/tool`, `/prompt`, `/resource`, `/webhook`
     pub path: String,
     /// Its headers.
@@ -77,19 +77,19 @@ pub struct Seen {
     pub body: Value,
 }
 
-struct Script {
-    act: Act,
+struct AppScript {
+    act: AppBehavior,
     webhook: OnWebhook,
     /// What it answers under other paths.
-    files: HashMap<String, Act>,
+    files: HashMap<String, AppBehavior>,
     api_key: String,
-    seen: Vec<Seen>,
+    seen: Vec<RecordedAppRequest>,
     cancelled: usize,
     sessions: VecDeque<AppSession>,
 }
 
-struct Inner {
-    script: Mutex<Script>,
+struct FakeAppState {
+    script: Mutex<AppScript>,
     changed: Notify,
     lines: tokio::sync::Semaphore,
     package: String,
@@ -99,7 +99,7 @@ struct Inner {
 
 /// An app on this machine. Stops when dropped.
 pub struct FakeApp {
-    inner: Arc<Inner>,
+    inner: Arc<FakeAppState>,
     address: SocketAddr,
 }
 
@@ -114,15 +114,15 @@ pub struct AppSession {
 
 impl AppSession {
     /// Says something to the platform.
-    pub async fn say(&self, message: Value) {
+    pub async fn send(&self, message: Value) {
         self.outgoing.send(Message::text(message.to_string())).await.expect("the socket is open");
     }
 
     /// Ends the socket without a word, as a crash does.
-    pub fn vanish(self) {}
+    pub fn disconnect(self) {}
 
     /// The next message of that type; others are passed over. None when the socket closed.
-    pub async fn hear(&mut self, kind: &str) -> Option<Value> {
+    pub async fn receive(&mut self, kind: &str) -> Option<Value> {
         while let Some(message) = self.incoming.recv().await {
             if let Message::Text(text) = message {
                 let message: Value = serde_json::from_str(&text).expect("the platform speaks JSON");
@@ -135,7 +135,7 @@ impl AppSession {
     }
 
     /// Waits for the end of the socket, and says with which code.
-    pub async fn closed(&mut self) -> Option<u16> {
+    pub async fn wait_closed(&mut self) -> Option<u16> {
         while let Some(message) = self.incoming.recv().await {
             if let Message::Close(frame) = message {
                 return frame.map(|frame| frame.code.into());
@@ -150,8 +150,8 @@ impl FakeApp {
     pub async fn start(package: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let script = Script {
-            act: Act::reply("ok"),
+        let script = AppScript {
+            act: AppBehavior::reply("ok"),
             webhook: OnWebhook::Connect,
             files: HashMap::new(),
             api_key: String::new(),
@@ -159,7 +159,7 @@ impl FakeApp {
             cancelled: 0,
             sessions: VecDeque::new(),
         };
-        let inner = Arc::new(Inner {
+        let inner = Arc::new(FakeAppState {
             script: Mutex::new(script),
             changed: Notify::new(),
             lines: tokio::sync::Semaphore::new(0),
@@ -167,7 +167,7 @@ impl FakeApp {
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         });
-        inner.tasks.spawn(accept(listener, inner.clone()));
+        inner.tasks.spawn(accept_loop(listener, inner.clone()));
         Self { inner, address }
     }
 
@@ -177,12 +177,12 @@ impl FakeApp {
     }
 
     /// What it does with the next calls.
-    pub fn acts(&self, act: Act) {
+    pub fn set_behavior(&self, act: AppBehavior) {
         self.inner.script.lock().unwrap().act = act;
     }
 
     /// What it does when asked for this path.
-    pub fn serves(&self, path: &str, act: Act) {
+    pub fn set_path_behavior(&self, path: &str, act: AppBehavior) {
         self.inner.script.lock().unwrap().files.insert(path.to_owned(), act);
     }
 
@@ -192,42 +192,42 @@ impl FakeApp {
     }
 
     /// The key with which it connects.
-    pub fn uses_key(&self, key: &str) {
+    pub fn set_api_key(&self, key: &str) {
         self.inner.script.lock().unwrap().api_key = key.to_owned();
     }
 
     /// The requests to a path so far.
-    pub fn seen(&self, path: &str) -> Vec<Seen> {
+    pub fn requests(&self, path: &str) -> Vec<RecordedAppRequest> {
         self.inner.script.lock().unwrap().seen.iter().filter(|seen| seen.path == path).cloned().collect()
     }
 
     /// Waits until a path was asked for so many times.
-    pub async fn wait_seen(&self, path: &str, times: usize) -> Vec<Seen> {
-        self.wait(|| Some(self.seen(path)).filter(|seen| seen.len() >= times)).await
+    pub async fn wait_requests(&self, path: &str, times: usize) -> Vec<RecordedAppRequest> {
+        self.wait_until(|| Some(self.requests(path)).filter(|seen| seen.len() >= times)).await
     }
 
     /// Waits until so many calls were cut off by the platform.
     pub async fn wait_cancelled(&self, times: usize) {
-        self.wait(|| (self.inner.script.lock().unwrap().cancelled >= times).then_some(())).await;
+        self.wait_until(|| (self.inner.script.lock().unwrap().cancelled >= times).then_some(())).await;
     }
 
     /// The next socket that the app opened; waits for one.
-    pub async fn session(&self) -> AppSession {
-        self.wait(|| self.inner.script.lock().unwrap().sessions.pop_front()).await
+    pub async fn next_session(&self) -> AppSession {
+        self.wait_until(|| self.inner.script.lock().unwrap().sessions.pop_front()).await
     }
 
-    /// Lets one more line of [`Act::Lines`] through.
+    /// Lets one more line of [`AppBehavior::Lines`] through.
     pub fn let_line_through(&self) {
         self.inner.lines.add_permits(1);
     }
 
     /// Opens a socket to the platform without being asked, as an app does that comes back.
-    pub async fn dial(&self, url: &str, session: &str) -> AppSession {
+    pub async fn connect_socket(&self, url: &str, session: &str) -> AppSession {
         let key = self.inner.script.lock().unwrap().api_key.clone();
-        connect(&self.inner, url, session, &key).await
+        open_session(&self.inner, url, session, &key).await
     }
 
-    async fn wait<T>(&self, mut ready: impl FnMut() -> Option<T>) -> T {
+    async fn wait_until<T>(&self, mut ready: impl FnMut() -> Option<T>) -> T {
         loop {
             let changed = self.inner.changed.notified();
             if let Some(value) = ready() {
@@ -244,7 +244,7 @@ impl Drop for FakeApp {
     }
 }
 
-async fn accept(listener: TcpListener, inner: Arc<Inner>) {
+async fn accept_loop(listener: TcpListener, inner: Arc<FakeAppState>) {
     loop {
         let stream = tokio::select! {
             accepted = listener.accept() => accepted.unwrap().0,
@@ -252,7 +252,7 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
         };
         let (serving, stop) = (inner.clone(), inner.stop.clone());
         inner.tasks.spawn(async move {
-            let service = service_fn(move |request| answer(serving.clone(), request));
+            let service = service_fn(move |request| handle_request(serving.clone(), request));
             let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
             tokio::select! {
                 _ = connection => {}
@@ -262,41 +262,46 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
     }
 }
 
-type Body = UnsyncBoxBody<Bytes, std::io::Error>;
+type FakeAppBody = UnsyncBoxBody<Bytes, std::io::Error>;
 
-fn whole(status: u16, kind: &str, body: String) -> Response<Body> {
+fn full_response(status: u16, kind: &str, body: String) -> Response<FakeAppBody> {
     let body = http_body_util::Full::new(Bytes::from(body)).map_err(|never| match never {}).boxed_unsync();
     let status = StatusCode::from_u16(status).unwrap();
     Response::builder().status(status).header("content-type", kind).body(body).unwrap()
 }
 
-async fn answer(
-    inner: Arc<Inner>,
+async fn handle_request(
+    inner: Arc<FakeAppState>,
     request: Request<hyper::body::Incoming>,
-) -> Result<Response<Body>, Infallible> {
+) -> Result<Response<FakeAppBody>, Infallible> {
     let (head, body) = request.into_parts();
     let raw = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
     let body: Value = serde_json::from_slice(&raw).unwrap_or_default();
     let path = head.uri.path().to_owned();
     let act = {
         let mut script = inner.script.lock().unwrap();
-        script.seen.push(Seen { path: path.clone(), headers: head.headers, raw, body: body.clone() });
+        script.seen.push(RecordedAppRequest {
+            path: path.clone(),
+            headers: head.headers,
+            raw,
+            body: body.clone(),
+        });
         script.files.get(&path).cloned().ok_or_else(|| script.act.clone())
     };
     inner.changed.notify_waiters();
     let act = match act {
-        Ok(file) => return Ok(tool(inner, file).await),
+        Ok(file) => return Ok(respond_as(inner, file).await),
         Err(act) => act,
     };
     Ok(match path.as_str() {
-        "/webhook" => webhook(&inner, &body),
-        "/tool" | "/prompt" | "/resource" => tool(inner, act).await,
-        _ => whole(404, "text/html", "<h1>not here</h1>".to_owned()),
+        "/webhook" => handle_webhook(&inner, &body),
+        "/tool" | "/prompt" | "/resource" => respond_as(inner, act).await,
+        _ => full_response(404, "text/html", "<h1>not here</h1>".to_owned()),
     })
 }
 
-fn webhook(inner: &Arc<Inner>, body: &Value) -> Response<Body> {
-    let ok = || whole(200, "application/json", json!({ "status": "success" }).to_string());
+fn handle_webhook(inner: &Arc<FakeAppState>, body: &Value) -> Response<FakeAppBody> {
+    let ok = || full_response(200, "application/json", json!({ "status": "success" }).to_string());
     let (webhook, key) = {
         let script = inner.script.lock().unwrap();
         (script.webhook, script.api_key.clone())
@@ -307,13 +312,13 @@ fn webhook(inner: &Arc<Inner>, body: &Value) -> Response<Body> {
             let session = body["sessionId"].as_str().unwrap().to_owned();
             let dialling = inner.clone();
             inner.tasks.spawn(async move {
-                let session = connect(&dialling, &url, &session, &key).await;
+                let session = open_session(&dialling, &url, &session, &key).await;
                 dialling.script.lock().unwrap().sessions.push_back(session);
                 dialling.changed.notify_waiters();
             });
             ok()
         }
-        (Some("session_request"), OnWebhook::Refuse) => whole(
+        (Some("session_request"), OnWebhook::Refuse) => full_response(
             500,
             "application/json",
             json!({ "status": "error", "message": "Failed to connect" }).to_string(),
@@ -322,7 +327,7 @@ fn webhook(inner: &Arc<Inner>, body: &Value) -> Response<Body> {
     }
 }
 
-async fn connect(inner: &Arc<Inner>, url: &str, session: &str, key: &str) -> AppSession {
+async fn open_session(inner: &Arc<FakeAppState>, url: &str, session: &str, key: &str) -> AppSession {
     let (socket, _) = tokio_tungstenite::connect_async(url).await.expect("the platform takes sockets");
     let (mut write, mut read) = socket.split();
     let init = json!({ "type": "tpa_connection_init", "sessionId": session, "packageName": inner.package,
@@ -350,31 +355,31 @@ async fn connect(inner: &Arc<Inner>, url: &str, session: &str, key: &str) -> App
 }
 
 /// Counts a call that the platform dropped.
-struct Dropped(Arc<Inner>);
+struct CancelCounter(Arc<FakeAppState>);
 
-impl Drop for Dropped {
+impl Drop for CancelCounter {
     fn drop(&mut self) {
         self.0.script.lock().unwrap().cancelled += 1;
         self.0.changed.notify_waiters();
     }
 }
 
-async fn tool(inner: Arc<Inner>, act: Act) -> Response<Body> {
+async fn respond_as(inner: Arc<FakeAppState>, act: AppBehavior) -> Response<FakeAppBody> {
     match act {
-        Act::Json(status, body) => whole(status, "application/json", body.to_string()),
-        Act::Text(status, kind, body) => whole(status, kind, body),
-        Act::Redirect(location) => {
-            let mut response = whole(302, "text/plain", String::new());
+        AppBehavior::Json(status, body) => full_response(status, "application/json", body.to_string()),
+        AppBehavior::Text(status, kind, body) => full_response(status, kind, body),
+        AppBehavior::Redirect(location) => {
+            let mut response = full_response(302, "text/plain", String::new());
             if let Ok(location) = location.parse() {
                 response.headers_mut().insert(http::header::LOCATION, location);
             }
             response
         }
-        Act::Hang => {
-            let _dropped = Dropped(inner);
+        AppBehavior::Hang => {
+            let _dropped = CancelCounter(inner);
             std::future::pending().await
         }
-        Act::Cut => {
+        AppBehavior::Cut => {
             let pieces = [
                 Ok(Frame::data(Bytes::from_static(b"{\"success\":true,\"cont"))),
                 Err(std::io::Error::other("cut")),
@@ -382,8 +387,8 @@ async fn tool(inner: Arc<Inner>, act: Act) -> Response<Body> {
             let body = BodyExt::boxed_unsync(StreamBody::new(futures_util::stream::iter(pieces)));
             Response::builder().header("content-type", "application/json").body(body).unwrap()
         }
-        Act::Lines(lines) => {
-            let dropped = Dropped(inner.clone());
+        AppBehavior::Lines(lines) => {
+            let dropped = CancelCounter(inner.clone());
             let lines = futures_util::stream::unfold(
                 (lines.into_iter(), inner, dropped),
                 |(mut lines, inner, dropped)| async {

@@ -11,6 +11,6 @@ mod tls;
 pub mod upstream;
 
 pub use clock::FixedClock;
-pub use fake_app::{Act, AppSession, FakeApp, OnWebhook, Seen};
+pub use fake_app::{AppBehavior, AppSession, FakeApp, OnWebhook, RecordedAppRequest};
 pub use tls::TlsServer;
 pub use upstream::FakeUpstream;

@@ -1,20 +1,20 @@
 //! Pages of the documentation that are run as they stand: their blocks, and what commands show.
 
 /// The blocks of a page: language and text.
-pub fn blocks(page: &str) -> impl Iterator<Item = (&str, &str)> {
+pub fn code_blocks(page: &str) -> impl Iterator<Item = (&str, &str)> {
     page.split("```").skip(1).step_by(2).map(|block| block.split_once('\n').expect("a language, then lines"))
 }
 
 /// Fails unless each line of a block is found in one line of the output, in order, with `…` for whatever stands there.
-pub fn expect_shown(output: &str, block: &str) {
+pub fn assert_output_matches(output: &str, block: &str) {
     let mut lines = output.lines();
     for shown in block.lines() {
-        assert!(lines.any(|line| fits(line, shown)), "`{shown}` is not in\n{output}");
+        assert!(lines.any(|line| line_matches(line, shown)), "`{shown}` is not in\n{output}");
     }
 }
 
 /// Whether the pieces of a line stand in another in order.
-fn fits(line: &str, shown: &str) -> bool {
+fn line_matches(line: &str, shown: &str) -> bool {
     let mut rest = line;
     shown.split('…').map(str::trim).all(|piece| match rest.find(piece) {
         Some(at) => {
@@ -31,13 +31,19 @@ mod tests {
 
     #[test]
     fn a_line_is_found_by_its_pieces() {
-        assert!(fits("made the key 5f (Ada)", "made the key … (Ada)") && fits("  a b c", "a … c"));
-        assert!(!fits("made the key", "made a key") && !fits("a c b", "a … b … c") && !fits("", "x"));
+        assert!(
+            line_matches("made the key 5f (Ada)", "made the key … (Ada)") && line_matches("  a b c", "a … c")
+        );
+        assert!(
+            !line_matches("made the key", "made a key")
+                && !line_matches("a c b", "a … b … c")
+                && !line_matches("", "x")
+        );
     }
 
     #[test]
     #[should_panic(expected = "`a` is not in")]
     fn lines_are_found_in_order() {
-        expect_shown("a\nb\n", "b\na");
+        assert_output_matches("a\nb\n", "b\na");
     }
 }

@@ -55,19 +55,19 @@ impl TlsServer {
         let serving = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 // Who does not believe the certificate leaves; the next one may.
-                one(&acceptor, stream, &answer, &seen).await;
+                serve_one(&acceptor, stream, &answer, &seen).await;
             }
         });
         Self { address, root, heads, _serving: AbortOnDropHandle::new(serving) }
     }
 
     /// The heads of all requests so far.
-    pub fn heads(&self) -> Vec<String> {
+    pub fn request_heads(&self) -> Vec<String> {
         self.heads.lock().unwrap().clone()
     }
 }
 
-async fn one(
+async fn serve_one(
     acceptor: &TlsAcceptor,
     stream: TcpStream,
     answer: &str,

@@ -11,7 +11,7 @@ const GRACE: Duration = Duration::from_millis(500);
 
 /// Why work has no outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unfinished {
+pub(crate) enum UnfinishedWork {
     /// It went on although its time was over, and was left alone.
     TooSlow,
     /// It panicked.
@@ -19,27 +19,27 @@ pub(crate) enum Unfinished {
 }
 
 /// Runs work to its end.
-pub(crate) async fn run<T: Send + 'static>(
+pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Unfinished> {
-    tokio::task::spawn_blocking(work).await.map_err(|_| Unfinished::Failed)
+) -> Result<T, UnfinishedWork> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| UnfinishedWork::Failed)
 }
 
 /// Runs work that asks, now and then, whether its time is over. It is as soon as this future is dropped.
 pub(crate) async fn run_until<T: Send + 'static>(
     limit: Duration,
     work: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> T + Send + 'static,
-) -> Result<T, Unfinished> {
+) -> Result<T, UnfinishedWork> {
     let left = Arc::new(AtomicBool::new(false));
-    let _leaving = SetOnDrop(Arc::clone(&left));
+    let _leaving = CancelFlagGuard(Arc::clone(&left));
     let end = Instant::now() + limit;
-    let running = run(move || work(&|| left.load(Ordering::Relaxed) || Instant::now() >= end));
-    tokio::time::timeout(limit + GRACE, running).await.unwrap_or(Err(Unfinished::TooSlow))
+    let running = run_blocking(move || work(&|| left.load(Ordering::Relaxed) || Instant::now() >= end));
+    tokio::time::timeout(limit + GRACE, running).await.unwrap_or(Err(UnfinishedWork::TooSlow))
 }
 
-struct SetOnDrop(Arc<AtomicBool>);
+struct CancelFlagGuard(Arc<AtomicBool>);
 
-impl Drop for SetOnDrop {
+impl Drop for CancelFlagGuard {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -95,12 +95,12 @@ mod tests {
                 () = async { tokio::time::advance(Duration::from_secs(1)).await; std::future::pending().await } => Ok(()),
             }
         });
-        assert_eq!(outcome.await, Ok(Err(Unfinished::TooSlow)));
+        assert_eq!(outcome.await, Ok(Err(UnfinishedWork::TooSlow)));
         drop(release);
     }
 
     #[tokio::test]
     async fn a_panic_is_told() {
-        assert_eq!(run(|| -> u8 { panic!("on purpose") }).await, Err(Unfinished::Failed));
+        assert_eq!(run_blocking(|| -> u8 { panic!("on purpose") }).await, Err(UnfinishedWork::Failed));
     }
 }

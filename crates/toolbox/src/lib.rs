@@ -23,15 +23,15 @@ mod text;
 pub mod time;
 pub mod web_search;
 
-pub use spec::{Described, Hints, Output};
+pub use spec::{ToolboxHints, ToolboxOutput, ToolboxSpec};
 
 /// Every tool of this crate, in a stable order.
-pub fn described() -> Vec<Described> {
-    let mut all = vec![calculate::described()];
-    all.extend(time::described());
-    all.extend(files::described());
-    all.push(page::described());
-    all.push(web_search::described());
+pub fn all_tool_specs() -> Vec<ToolboxSpec> {
+    let mut all = vec![calculate::calculate_spec()];
+    all.extend(time::time_tool_specs());
+    all.extend(files::file_tool_specs());
+    all.push(page::fetch_page_spec());
+    all.push(web_search::web_search_spec());
     all
 }
 
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_plain() {
-        let names: Vec<_> = described().iter().map(|tool| tool.name).collect();
+        let names: Vec<_> = all_tool_specs().iter().map(|tool| tool.name).collect();
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
         assert_eq!(
             names,
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn schemas_hold_only_what_every_provider_takes() {
-        for tool in described() {
+        for tool in all_tool_specs() {
             let name = tool.name;
             assert_eq!(tool.input_schema["type"], "object", "{name}");
             assert_eq!(tool.input_schema["additionalProperties"], false, "{name}");
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn every_argument_is_described_and_no_text_is_long() {
-        for tool in described() {
+        for tool in all_tool_specs() {
             assert!((20..400).contains(&tool.description.len()), "{}: {}", tool.name, tool.description);
             for (argument, schema) in tool.input_schema["properties"].as_object().unwrap() {
                 let text = schema["description"].as_str().unwrap_or_default();
@@ -117,9 +117,11 @@ mod tests {
 
     #[test]
     fn only_one_tool_changes_anything() {
-        let changing: Vec<_> = described().iter().filter(|t| !t.hints.read_only).map(|t| t.name).collect();
+        let changing: Vec<_> =
+            all_tool_specs().iter().filter(|t| !t.hints.read_only).map(|t| t.name).collect();
         assert_eq!(changing, ["write_file"]);
-        let outside: Vec<_> = described().iter().filter(|t| t.hints.open_world).map(|t| t.name).collect();
+        let outside: Vec<_> =
+            all_tool_specs().iter().filter(|t| t.hints.open_world).map(|t| t.name).collect();
         assert_eq!(outside, ["fetch_page", "web_search"]);
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 /// What a tool answers.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Output {
+pub struct ToolboxOutput {
     /// For the model. Complete: nothing is told only in `structured`.
     pub text: String,
     /// The same for programs.
@@ -15,7 +15,7 @@ pub struct Output {
 
 /// A tool as models and callers see it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Described {
+pub struct ToolboxSpec {
     /// Lower case letters and `_`.
     pub name: &'static str,
     /// For people.
@@ -25,12 +25,12 @@ pub struct Described {
     /// JSON Schema of the arguments: an object, everything inlined.
     pub input_schema: Value,
     /// What a call does to the world.
-    pub hints: Hints,
+    pub hints: ToolboxHints,
 }
 
 /// The annotations of MCP. They are true of these tools, so a caller may decide by them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hints {
+pub struct ToolboxHints {
     /// A call changes nothing.
     pub read_only: bool,
     /// A call may destroy something.
@@ -41,19 +41,20 @@ pub struct Hints {
     pub open_world: bool,
 }
 
-impl Hints {
+impl ToolboxHints {
     /// Looks, and stays on this machine.
-    pub const LOOKS: Self = Self { read_only: true, destructive: false, idempotent: true, open_world: false };
+    pub const READ_ONLY: Self =
+        Self { read_only: true, destructive: false, idempotent: true, open_world: false };
     /// Looks at something in the world outside.
-    pub const LOOKS_OUTSIDE: Self = Self { open_world: true, ..Self::LOOKS };
+    pub const READ_ONLY_OUTSIDE: Self = Self { open_world: true, ..Self::READ_ONLY };
     /// Puts something in the place of what was there.
-    pub const REPLACES: Self =
+    pub const REPLACING: Self =
         Self { read_only: false, destructive: true, idempotent: true, open_world: false };
 }
 
-impl Described {
+impl ToolboxSpec {
     /// The tool's definition in the form of MCP.
-    pub fn definition(&self) -> Value {
+    pub fn to_mcp_definition(&self) -> Value {
         json!({
             "name": self.name,
             "title": self.title,
@@ -83,7 +84,7 @@ pub(crate) fn schema_of<A: JsonSchema>() -> Value {
         root.remove("description");
         for property in root.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
             if let Some(property) = property.1.as_object_mut() {
-                simplify(property);
+                simplify_property(property);
             }
         }
     }
@@ -92,7 +93,7 @@ pub(crate) fn schema_of<A: JsonSchema>() -> Value {
 
 /// An optional argument is one that may be left out. That it may be `null` as well would need a list of types, which
 /// some providers refuse; `format: uint` is a word of schemars' own.
-fn simplify(property: &mut Map<String, Value>) {
+fn simplify_property(property: &mut Map<String, Value>) {
     property.remove("format");
     if property.get("default").is_some_and(Value::is_null) {
         property.remove("default");
@@ -139,15 +140,15 @@ mod tests {
 
     #[test]
     fn a_definition_is_what_mcp_wants() {
-        let described = Described {
+        let described = ToolboxSpec {
             name: "look",
             title: "Look",
             description: "Looks.",
             input_schema: json!({ "type": "object" }),
-            hints: Hints::LOOKS_OUTSIDE,
+            hints: ToolboxHints::READ_ONLY_OUTSIDE,
         };
         assert_eq!(
-            described.definition(),
+            described.to_mcp_definition(),
             json!({
                 "name": "look",
                 "title": "Look",

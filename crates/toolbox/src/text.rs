@@ -1,7 +1,7 @@
 //! Cuts texts where characters end.
 
 /// The first characters of a text, with `…` if something was left out.
-pub(crate) fn cut(text: &str, characters: usize) -> String {
+pub(crate) fn truncate_text(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
         None => text.to_owned(),
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -20,9 +20,9 @@ mod tests {
 
     #[test]
     fn a_cut_is_between_characters_and_shows() {
-        assert_eq!(cut("äöü", 3), "äöü");
-        assert_eq!(cut("äöü", 2), "äö…");
-        assert_eq!(cut("", 0), "");
+        assert_eq!(truncate_text("äöü", 3), "äöü");
+        assert_eq!(truncate_text("äöü", 2), "äö…");
+        assert_eq!(truncate_text("", 0), "");
     }
 
     #[test]

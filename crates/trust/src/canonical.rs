@@ -8,12 +8,12 @@ use toolyard_protocol::{
 };
 
 /// The canonical bytes of a text. What two readers could take differently is refused.
-pub fn canonical(text: &str) -> Result<Vec<u8>, Problem> {
-    canonical_value(&strict::read(text)?)
+pub fn canonical_json(text: &str) -> Result<Vec<u8>, Problem> {
+    canonical_json_value(&strict::parse_strict(text)?)
 }
 
 /// The canonical bytes of a value that was read by `strict::read`, or made by us of texts and small numbers.
-pub(crate) fn canonical_value(value: &Value) -> Result<Vec<u8>, Problem> {
+pub(crate) fn canonical_json_value(value: &Value) -> Result<Vec<u8>, Problem> {
     serde_json_canonicalizer::to_vec(value)
         .map_err(|error| Problem::new("", format!("has no canonical form: {error}")))
 }
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     fn canonical_text(text: &str) -> String {
-        String::from_utf8(canonical(text).unwrap()).unwrap()
+        String::from_utf8(canonical_json(text).unwrap()).unwrap()
     }
 
     /// The examples of RFC 8785: section 3.2.2 and 3.2.3.
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn what_has_no_one_form_is_refused() {
         for text in [r#"{"a":1,"a":1}"#, r#""\ud800""#, "9007199254740993", "1e400", "", "{} {}"] {
-            assert!(canonical(text).is_err(), "{text}");
+            assert!(canonical_json(text).is_err(), "{text}");
         }
     }
 }

@@ -3,16 +3,16 @@
 use std::cmp::Ordering;
 
 use serde::Serialize;
-use toolyard_protocol::plugin::{Manifest, Permissions, Signature};
+use toolyard_protocol::plugin::{Manifest, PluginPermissions, PluginSignature};
 
 /// How one manifest differs from the one before it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Change {
+pub struct ManifestChange {
     /// It is another plugin, and no update at all.
     pub other_plugin: bool,
     /// What it asks for now and did not before.
-    pub asks_for_more: Permissions,
+    pub asks_for_more: PluginPermissions,
     /// The version is lower than it was: somebody may be bringing back an old fault.
     pub downgrade: bool,
     /// Another publisher is named.
@@ -25,9 +25,9 @@ pub struct Change {
     pub tools_removed: Vec<String>,
 }
 
-impl Change {
+impl ManifestChange {
     /// Whether the user has to agree again before it takes the place of the old one.
-    pub fn asks_again(&self) -> bool {
+    pub fn needs_consent(&self) -> bool {
         self.other_plugin
             || self.downgrade
             || self.publisher_changed
@@ -37,13 +37,13 @@ impl Change {
 }
 
 /// What the new manifest changes. Says nothing of whether it is believed.
-pub fn compare(old: &Manifest, new: &Manifest) -> Change {
-    Change {
+pub fn compare_manifests(old: &Manifest, new: &Manifest) -> ManifestChange {
+    ManifestChange {
         other_plugin: old.id != new.id,
-        asks_for_more: new.permissions.beyond(&old.permissions),
+        asks_for_more: new.permissions.added_since(&old.permissions),
         downgrade: is_lower(&new.version, &old.version),
         publisher_changed: old.publisher != new.publisher,
-        signer_changed: signer(old) != signer(new),
+        signer_changed: signer_key(old) != signer_key(new),
         tools_added: missing_in(old, new),
         tools_removed: missing_in(new, old),
     }
@@ -55,10 +55,10 @@ fn missing_in(there: &Manifest, here: &Manifest) -> Vec<String> {
     new.map(|tool| tool.name.clone()).collect()
 }
 
-fn signer(manifest: &Manifest) -> Option<(&'static str, Option<&str>)> {
+fn signer_key(manifest: &Manifest) -> Option<(&'static str, Option<&str>)> {
     match manifest.signature()? {
-        signature @ Signature::Ed25519 { key, .. } => Some((signature.alg(), Some(key.as_str()))),
-        signature @ Signature::Rs256 { key, .. } => Some((signature.alg(), key.as_deref())),
+        signature @ PluginSignature::Ed25519 { key, .. } => Some((signature.alg(), Some(key.as_str()))),
+        signature @ PluginSignature::Rs256 { key, .. } => Some((signature.alg(), key.as_deref())),
     }
 }
 

@@ -12,7 +12,7 @@ use aws_lc_rs::{
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use toolyard_protocol::{plugin::KeyId, secret::Secret};
+use toolyard_protocol::{plugin::KeyId, secret::SecretText};
 
 use crate::pem;
 
@@ -52,12 +52,12 @@ pub enum KeyError {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PublicKey {
-    kind: Kind,
+    kind: PublicKeyKind,
     spki: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum PublicKeyKind {
     Ed25519,
     Rsa,
 }
@@ -66,7 +66,7 @@ impl PublicKey {
     /// A key in SPKI form.
     pub fn from_spki(der: &[u8]) -> Result<Self, KeyError> {
         if der.len() == ED25519_SPKI.len() + 32 && der.starts_with(&ED25519_SPKI) {
-            return Ok(Self { kind: Kind::Ed25519, spki: der.to_vec() });
+            return Ok(Self { kind: PublicKeyKind::Ed25519, spki: der.to_vec() });
         }
         let key = rsa::PublicKey::from_der(der).map_err(|_| KeyError::NotSpki)?;
         // One key, one id: the same key in another encoding is not taken.
@@ -75,7 +75,7 @@ impl PublicKey {
             return Err(KeyError::NotSpki);
         }
         match RsaParameters::public_modulus_len(key.as_ref()) {
-            Ok(MIN_RSA_BITS..=MAX_RSA_BITS) => Ok(Self { kind: Kind::Rsa, spki: der.to_vec() }),
+            Ok(MIN_RSA_BITS..=MAX_RSA_BITS) => Ok(Self { kind: PublicKeyKind::Rsa, spki: der.to_vec() }),
             Ok(bits) => Err(KeyError::RsaSize(bits)),
             Err(_) => Err(KeyError::NotSpki),
         }
@@ -83,12 +83,12 @@ impl PublicKey {
 
     /// The 32 bytes of an Ed25519 key.
     pub fn from_ed25519(bytes: &[u8; 32]) -> Self {
-        Self { kind: Kind::Ed25519, spki: [&ED25519_SPKI[..], bytes].concat() }
+        Self { kind: PublicKeyKind::Ed25519, spki: [&ED25519_SPKI[..], bytes].concat() }
     }
 
     /// A key in PEM.
     pub fn from_pem(text: &str) -> Result<Self, KeyError> {
-        match pem::read(PUBLIC, text) {
+        match pem::decode_pem(PUBLIC, text) {
             Some(der) => Self::from_spki(&der),
             None if text.contains("PRIVATE KEY-----") => Err(KeyError::SecretAsPublic),
             None => Err(KeyError::NotPublic),
@@ -97,7 +97,7 @@ impl PublicKey {
 
     /// In PEM.
     pub fn to_pem(&self) -> String {
-        pem::write(PUBLIC, &self.spki)
+        pem::encode_pem(PUBLIC, &self.spki)
     }
 
     /// In SPKI form.
@@ -108,14 +108,14 @@ impl PublicKey {
     /// The word in `alg` of what it signs.
     pub const fn alg(&self) -> &'static str {
         match self.kind {
-            Kind::Ed25519 => "Ed25519",
-            Kind::Rsa => "RS256",
+            PublicKeyKind::Ed25519 => "Ed25519",
+            PublicKeyKind::Rsa => "RS256",
         }
     }
 
     /// Whether it is an Ed25519 key.
     pub(crate) const fn is_ed25519(&self) -> bool {
-        matches!(self.kind, Kind::Ed25519)
+        matches!(self.kind, PublicKeyKind::Ed25519)
     }
 
     /// The first 16 hex digits of SHA-256 of the SPKI form.
@@ -126,11 +126,11 @@ impl PublicKey {
     /// Whether this key signed these bytes: Ed25519, or RSA PKCS#1 v1.5 with SHA-256.
     pub fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         match self.kind {
-            Kind::Ed25519 => {
+            PublicKeyKind::Ed25519 => {
                 let raw = self.spki.get(ED25519_SPKI.len()..).unwrap_or_default();
                 UnparsedPublicKey::new(&ED25519, raw).verify(message, signature).is_ok()
             }
-            Kind::Rsa => UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, &self.spki)
+            PublicKeyKind::Rsa => UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, &self.spki)
                 .verify(message, signature)
                 .is_ok(),
         }
@@ -171,20 +171,20 @@ impl SecretKey {
 
     /// A key in PEM, as we write it and as `openssl genpkey -algorithm ed25519` does.
     pub fn from_pem(text: &str) -> Result<Self, KeyError> {
-        let der = pem::read(PRIVATE, text).ok_or(KeyError::NotSecret)?;
+        let der = pem::decode_pem(PRIVATE, text).ok_or(KeyError::NotSecret)?;
         Ed25519KeyPair::from_pkcs8(&der).map(Self).map_err(|_| KeyError::NotSecret)
     }
 
     /// In PEM.
-    pub fn to_pem(&self) -> Result<Secret, KeyError> {
+    pub fn to_pem(&self) -> Result<SecretText, KeyError> {
         let der = self.0.to_pkcs8v1().map_err(|_| KeyError::CannotSign)?;
-        Ok(Secret::new(pem::write(PRIVATE, der.as_ref())))
+        Ok(SecretText::new(pem::encode_pem(PRIVATE, der.as_ref())))
     }
 
     /// The other half.
-    pub fn public(&self) -> PublicKey {
+    pub fn public_key(&self) -> PublicKey {
         let bytes = self.0.public_key().as_ref();
-        PublicKey { kind: Kind::Ed25519, spki: [&ED25519_SPKI[..], bytes].concat() }
+        PublicKey { kind: PublicKeyKind::Ed25519, spki: [&ED25519_SPKI[..], bytes].concat() }
     }
 
     /// 64 bytes that only this key can make of the message.
@@ -196,7 +196,7 @@ impl SecretKey {
 
 impl fmt::Debug for SecretKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "secret key {}", self.public().id())
+        write!(f, "secret key {}", self.public_key().id())
     }
 }
 
@@ -211,27 +211,27 @@ mod tests {
     #[test]
     fn keys_come_back_from_their_text() {
         let key = key();
-        let (secret, public) = (key.to_pem().unwrap(), key.public().to_pem());
+        let (secret, public) = (key.to_pem().unwrap(), key.public_key().to_pem());
         let again = SecretKey::from_pem(secret.expose()).unwrap();
-        assert_eq!(again.public(), PublicKey::from_pem(&public).unwrap());
+        assert_eq!(again.public_key(), PublicKey::from_pem(&public).unwrap());
         assert_eq!(
-            serde_json::from_str::<PublicKey>(&serde_json::to_string(&key.public()).unwrap()).unwrap(),
-            key.public()
+            serde_json::from_str::<PublicKey>(&serde_json::to_string(&key.public_key()).unwrap()).unwrap(),
+            key.public_key()
         );
-        assert!(again.public().verifies(b"m", &key.sign(b"m").unwrap()));
-        assert!(!again.public().verifies(b"n", &key.sign(b"m").unwrap()));
-        assert!(!again.public().verifies(b"m", b"short"));
+        assert!(again.public_key().verifies(b"m", &key.sign(b"m").unwrap()));
+        assert!(!again.public_key().verifies(b"n", &key.sign(b"m").unwrap()));
+        assert!(!again.public_key().verifies(b"m", b"short"));
     }
 
     #[test]
     fn nothing_of_a_secret_key_is_printed() {
         let printed = format!("{:?}", key());
-        assert_eq!(printed, format!("secret key {}", key().public().id()));
+        assert_eq!(printed, format!("secret key {}", key().public_key().id()));
     }
 
     #[test]
     fn halves_are_not_taken_for_each_other() {
-        let (secret, public) = (key().to_pem().unwrap(), key().public().to_pem());
+        let (secret, public) = (key().to_pem().unwrap(), key().public_key().to_pem());
         assert_eq!(PublicKey::from_pem(secret.expose()), Err(KeyError::SecretAsPublic));
         assert_eq!(SecretKey::from_pem(&public).unwrap_err(), KeyError::NotSecret);
         assert_eq!(PublicKey::from_pem("hello"), Err(KeyError::NotPublic));

@@ -9,7 +9,7 @@ use toolyard_protocol::{Problem, plugin::KeyId};
 
 use crate::{
     key::{PublicKey, SecretKey},
-    list::{self, Kind},
+    list::{self, SignedDocument},
     sign::SignError,
 };
 
@@ -64,7 +64,7 @@ pub struct KeyEntry {
 
 /// What a key is worth at a time, if it was not called back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum KeyValidity {
     Good,
     NotYet(Timestamp),
     Expired(Timestamp),
@@ -84,18 +84,18 @@ impl KeyEntry {
         }
     }
 
-    pub(crate) fn standing(&self, now: Timestamp) -> Standing {
+    pub(crate) fn validity_at(&self, now: Timestamp) -> KeyValidity {
         match (self.not_before, self.expires_at) {
-            (Some(at), _) if now < at => Standing::NotYet(at),
-            (_, Some(at)) if at <= now => Standing::Expired(at),
-            _ => Standing::Good,
+            (Some(at), _) if now < at => KeyValidity::NotYet(at),
+            (_, Some(at)) if at <= now => KeyValidity::Expired(at),
+            _ => KeyValidity::Good,
         }
     }
 }
 
 impl KeyList {
     /// Keys that somebody on this machine named, without a root.
-    pub fn local(keys: impl IntoIterator<Item = KeyEntry>) -> Self {
+    pub fn from_local_keys(keys: impl IntoIterator<Item = KeyEntry>) -> Self {
         Self {
             number: 0,
             issued_at: Timestamp::UNIX_EPOCH,
@@ -107,16 +107,16 @@ impl KeyList {
 
     /// The list as JSON, signed by the root.
     pub fn sign(&self, root: &SecretKey) -> Result<String, SignError> {
-        list::seal(self, root)
+        list::sign_document(self, root)
     }
 
     /// The Ed25519 key with that id.
-    pub(crate) fn find(&self, id: &KeyId) -> Option<&KeyEntry> {
+    pub(crate) fn find_key(&self, id: &KeyId) -> Option<&KeyEntry> {
         self.keys.iter().find(|entry| entry.key_id == *id && entry.key.is_ed25519())
     }
 
     /// The RSA keys that plugins of the older form know under that name. A curator may have several.
-    pub(crate) fn find_older<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a KeyEntry> {
+    pub(crate) fn find_legacy_keys<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a KeyEntry> {
         let fits = move |entry: &&KeyEntry| {
             entry.curator_id.as_deref() == Some(name) || entry.key_id.as_str() == name
         };
@@ -124,11 +124,11 @@ impl KeyList {
     }
 }
 
-impl Kind for KeyList {
+impl SignedDocument for KeyList {
     const TYPE: &'static str = "toolyard/keys";
-    const WORDS: &'static str = "key list";
+    const LABEL: &'static str = "key list";
 
-    fn check(&self) -> Result<(), Problem> {
+    fn validate(&self) -> Result<(), Problem> {
         if self.keys.len() > MAX_KEYS {
             return Err(Problem::new("keys", format!("{} keys; at most {MAX_KEYS}", self.keys.len())));
         }
@@ -157,17 +157,17 @@ impl Kind for KeyList {
 /// A root that hands over to the next.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Handover {
+pub(crate) struct RootHandover {
     /// The next root.
     pub(crate) root: PublicKey,
     issued_at: Timestamp,
 }
 
-impl Kind for Handover {
+impl SignedDocument for RootHandover {
     const TYPE: &'static str = "toolyard/root";
-    const WORDS: &'static str = "handover to another root key";
+    const LABEL: &'static str = "handover to another root key";
 
-    fn check(&self) -> Result<(), Problem> {
+    fn validate(&self) -> Result<(), Problem> {
         if self.root.is_ed25519() { Ok(()) } else { Err(Problem::new("root", "expected an Ed25519 key")) }
     }
 }
@@ -175,6 +175,6 @@ impl Kind for Handover {
 /// The old root's word that another one comes after it. Every later key list carries it, so that whoever was away for
 /// long can still follow from root to root.
 pub fn hand_over(old: &SecretKey, next: &PublicKey, now: Timestamp) -> Result<Value, SignError> {
-    let text = list::seal(&Handover { root: next.clone(), issued_at: now }, old)?;
+    let text = list::sign_document(&RootHandover { root: next.clone(), issued_at: now }, old)?;
     serde_json::from_str(&text).map_err(|error| SignError::Document(Problem::new("", error.to_string())))
 }

@@ -5,13 +5,13 @@
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | the form that is signed and hashed | [`canonical`](fn@canonical), [`content_hash`] |
+//! | the form that is signed and hashed | [`canonical_json`](fn@canonical), [`content_hash`] |
 //! | keys and their texts | [`PublicKey`], [`SecretKey`] |
-//! | signing a manifest | [`sign`](fn@sign), [`hash`] |
-//! | the curators' lists, and the root that signs them | [`KeyList`], [`Revocations`], [`Pin`], [`hand_over`] |
-//! | may it run, and with what | [`judge`](fn@judge) |
-//! | what an update changes | [`compare`](fn@compare) |
-//! | what a curator looks at before signing | [`audit`](fn@audit) |
+//! | signing a manifest | [`sign_manifest`](fn@sign), [`manifest_hash`] |
+//! | the curators' lists, and the root that signs them | [`KeyList`], [`RevocationList`], [`RootPin`], [`hand_over`] |
+//! | may it run, and with what | [`judge_manifest`](fn@judge) |
+//! | what an update changes | [`compare_manifests`](fn@compare) |
+//! | what a curator looks at before signing | [`audit_manifest`](fn@audit) |
 
 #![warn(missing_docs)]
 
@@ -21,26 +21,26 @@ mod canonical;
 pub mod check;
 mod compare;
 mod judge;
-mod judged;
 mod key;
 mod keys;
 mod list;
 mod pem;
 mod pin;
+mod plugin_judge;
 mod revocations;
 mod sign;
-mod steady;
+mod validity;
 
-pub use allow::{AllowList, Allowed};
-pub use audit::{Code, Finding, Report, Severity, audit};
-pub use canonical::{canonical, content_hash};
-pub use compare::{Change, compare};
-pub use judge::{Covers, Ground, Status, Verdict, judge};
-pub use judged::{JudgedManifest, PluginJudge};
+pub use allow::{AllowList, AllowListEntry};
+pub use audit::{AuditFinding, AuditReport, Code, Severity, audit_manifest};
+pub use canonical::{canonical_json, content_hash};
+pub use compare::{ManifestChange, compare_manifests};
+pub use judge::{PluginVerdict, SignatureCoverage, TrustContext, TrustStatus, judge_manifest};
 pub use key::{KeyError, PublicKey, SecretKey};
 pub use keys::{KeyEntry, KeyList, MAX_HANDOVERS, MAX_KEYS, hand_over};
 pub use list::{ListError, MAX_LIST_BYTES};
-pub use pin::Pin;
-pub use revocations::{MAX_REVOCATIONS, Revocations, RevokedKey, RevokedPlugin};
-pub use sign::{SignError, hash, sign, signed_bytes, tools_hash};
-pub use steady::steady;
+pub use pin::RootPin;
+pub use plugin_judge::{JudgedManifest, PluginJudge};
+pub use revocations::{MAX_REVOCATIONS, RevocationList, RevokedKey, RevokedPlugin};
+pub use sign::{SignError, manifest_hash, sign_manifest, signed_bytes, tools_hash};
+pub use validity::verdict_validity;

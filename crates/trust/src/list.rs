@@ -8,7 +8,7 @@ use toolyard_protocol::{Problem, plugin::strict, raw::RawFields};
 
 use crate::{
     key::{PublicKey, SecretKey},
-    sign::{SignError, beside, covered},
+    sign::{SignError, attach_signature, covered_bytes},
 };
 
 /// Largest list.
@@ -50,28 +50,29 @@ pub enum ListError {
 }
 
 /// What each kind of document is called in its `type`, so that a signature over one never holds for another.
-pub(crate) trait Kind: Serialize + DeserializeOwned {
+pub(crate) trait SignedDocument: Serialize + DeserializeOwned {
     /// The word in `type`.
     const TYPE: &'static str;
     /// For people.
-    const WORDS: &'static str;
+    const LABEL: &'static str;
     /// Rules that types do not say.
-    fn check(&self) -> Result<(), Problem>;
+    fn validate(&self) -> Result<(), Problem>;
 }
 
-fn malformed<T: Kind>(problem: Problem) -> ListError {
-    ListError::Malformed { kind: T::WORDS, problem }
+fn malformed_list<T: SignedDocument>(problem: Problem) -> ListError {
+    ListError::Malformed { kind: T::LABEL, problem }
 }
 
 /// The document as JSON, signed.
-pub(crate) fn seal<T: Kind>(document: &T, key: &SecretKey) -> Result<String, SignError> {
-    document.check().map_err(SignError::Document)?;
+pub(crate) fn sign_document<T: SignedDocument>(document: &T, key: &SecretKey) -> Result<String, SignError> {
+    document.validate().map_err(SignError::Document)?;
     let unwritable = |error: serde_json::Error| SignError::Document(Problem::new("", error.to_string()));
     let mut value = serde_json::to_value(document).map_err(unwritable)?;
     value["type"] = T::TYPE.into();
     let text = value.to_string();
-    let bytes = strict::read(&text).and_then(covered).map_err(SignError::Document)?;
-    let signed = beside(serde_json::from_str::<RawFields>(&text).map_err(unwritable)?, &bytes, key)?;
+    let bytes = strict::parse_strict(&text).and_then(covered_bytes).map_err(SignError::Document)?;
+    let signed =
+        attach_signature(serde_json::from_str::<RawFields>(&text).map_err(unwritable)?, &bytes, key)?;
     if signed.len() > MAX_LIST_BYTES {
         let why = format!("{} bytes; nobody reads a list of more than {MAX_LIST_BYTES}", signed.len());
         return Err(SignError::Document(Problem::new("", why)));
@@ -80,40 +81,41 @@ pub(crate) fn seal<T: Kind>(document: &T, key: &SecretKey) -> Result<String, Sig
 }
 
 /// A document as it came: JSON that means one thing, not yet believed.
-pub(crate) fn parse<T: Kind>(text: &str) -> Result<Value, ListError> {
+pub(crate) fn parse_document<T: SignedDocument>(text: &str) -> Result<Value, ListError> {
     if text.len() > MAX_LIST_BYTES {
         return Err(ListError::TooLarge(text.len()));
     }
-    strict::read(text).map_err(malformed::<T>)
+    strict::parse_strict(text).map_err(malformed_list::<T>)
 }
 
 /// The id of the key that is said to have signed it.
-pub(crate) fn signer<T: Kind>(value: &Value) -> Result<String, ListError> {
+pub(crate) fn signer_id<T: SignedDocument>(value: &Value) -> Result<String, ListError> {
     if value["type"] != T::TYPE {
-        return Err(malformed::<T>(Problem::new("type", format!("expected `{}`", T::TYPE))));
+        return Err(malformed_list::<T>(Problem::new("type", format!("expected `{}`", T::TYPE))));
     }
     if value["alg"] != "Ed25519" {
-        return Err(malformed::<T>(Problem::new("alg", "expected Ed25519")));
+        return Err(malformed_list::<T>(Problem::new("alg", "expected Ed25519")));
     }
     match value["keyId"].as_str() {
         Some(id) => Ok(id.chars().take(80).collect()),
-        None => Err(malformed::<T>(Problem::new("keyId", "missing; which key signed it"))),
+        None => Err(malformed_list::<T>(Problem::new("keyId", "missing; which key signed it"))),
     }
 }
 
 /// The document, if the root signed it and nobody changed it since.
-pub(crate) fn open<T: Kind>(value: &Value, root: &PublicKey) -> Result<T, ListError> {
-    let id = signer::<T>(value)?;
+pub(crate) fn verify_document<T: SignedDocument>(value: &Value, root: &PublicKey) -> Result<T, ListError> {
+    let id = signer_id::<T>(value)?;
     if !root.is_ed25519() || id != root.id().as_str() {
         return Err(ListError::OtherRoot(id));
     }
     let signature = value["signature"].as_str().and_then(|text| STANDARD.decode(text).ok());
-    let bytes = covered(value.clone()).map_err(malformed::<T>)?;
+    let bytes = covered_bytes(value.clone()).map_err(malformed_list::<T>)?;
     if !signature.is_some_and(|signature| root.verifies(&bytes, &signature)) {
         return Err(ListError::Modified);
     }
-    let document: T = serde_path_to_error::deserialize(value)
-        .map_err(|error| malformed::<T>(Problem::new(error.path().to_string(), error.inner().to_string())))?;
-    document.check().map_err(malformed::<T>)?;
+    let document: T = serde_path_to_error::deserialize(value).map_err(|error| {
+        malformed_list::<T>(Problem::new(error.path().to_string(), error.inner().to_string()))
+    })?;
+    document.validate().map_err(malformed_list::<T>)?;
     Ok(document)
 }

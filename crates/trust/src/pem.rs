@@ -7,7 +7,7 @@ pub(crate) const MAX_PEM_BYTES: usize = 16 * 1024;
 /// Characters in a line.
 const LINE: usize = 64;
 
-pub(crate) fn write(label: &str, der: &[u8]) -> String {
+pub(crate) fn encode_pem(label: &str, der: &[u8]) -> String {
     let text = STANDARD.encode(der);
     let mut pem = format!("-----BEGIN {label}-----\n");
     let mut rest = text.as_str();
@@ -20,7 +20,7 @@ pub(crate) fn write(label: &str, der: &[u8]) -> String {
 }
 
 /// The first block with that label. Text around it is ignored, as the standard has it.
-pub(crate) fn read(label: &str, text: &str) -> Option<Vec<u8>> {
+pub(crate) fn decode_pem(label: &str, text: &str) -> Option<Vec<u8>> {
     let text = text.get(..MAX_PEM_BYTES).unwrap_or(text);
     let (_, after) = text.split_once(&format!("-----BEGIN {label}-----"))?;
     let (inside, _) = after.split_once(&format!("-----END {label}-----"))?;
@@ -35,19 +35,19 @@ mod tests {
     #[test]
     fn a_block_comes_back_whatever_stands_around_it() {
         let der: Vec<u8> = (0..=255).collect();
-        let pem = write("X", &der);
+        let pem = encode_pem("X", &der);
         assert!(pem.lines().all(|line| line.len() <= LINE));
         let around = format!("Owner: me\r\n{}more", pem.replace('\n', "\r\n"));
-        assert_eq!(read("X", &around), Some(der));
+        assert_eq!(decode_pem("X", &around), Some(der));
         assert_eq!(
             (
-                read("Y", &pem),
-                read("X", &pem.replace("END", "")),
-                read("X", "-----BEGIN X-----é-----END X-----")
+                decode_pem("Y", &pem),
+                decode_pem("X", &pem.replace("END", "")),
+                decode_pem("X", "-----BEGIN X-----é-----END X-----")
             ),
             (None, None, None)
         );
         let far = format!("{}{pem}", " ".repeat(MAX_PEM_BYTES));
-        assert_eq!(read("X", &far), None);
+        assert_eq!(decode_pem("X", &far), None);
     }
 }

@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     key::PublicKey,
-    keys::{Handover, KeyList},
+    keys::{KeyList, RootHandover},
     list::{self, ListError},
-    revocations::Revocations,
+    revocations::RevocationList,
 };
 
 /// The root that is believed, and the numbers below which lists are old ones. Kept by the client between two reads; it
 /// changes only by what the root says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Pin {
+pub struct RootPin {
     /// The root key.
     pub root: PublicKey,
     /// Number of the newest key list so far.
@@ -25,7 +25,7 @@ pub struct Pin {
     pub revocations_seen: u64,
 }
 
-impl Pin {
+impl RootPin {
     /// A root that was got in a way that is trusted, with nothing seen yet.
     pub fn new(root: PublicKey) -> Self {
         Self { root, keys_seen: 0, revocations_seen: 0 }
@@ -34,41 +34,45 @@ impl Pin {
     /// A key list, and the pin to keep from now on. Follows handovers from root to root, as far as the list's own
     /// signature asks for it; a root that has handed over is not believed again.
     pub fn accept_keys(&self, text: &str, now: Timestamp) -> Result<(KeyList, Self), ListError> {
-        let value = list::parse::<KeyList>(text)?;
-        let signer = list::signer::<KeyList>(&value)?;
+        let value = list::parse_document::<KeyList>(text)?;
+        let signer = list::signer_id::<KeyList>(&value)?;
         let mut root = self.root.clone();
         for handover in value["handovers"].as_array().into_iter().flatten().take(crate::keys::MAX_HANDOVERS) {
             if signer == root.id().as_str() {
                 break;
             }
-            if let Ok(next) = list::open::<Handover>(handover, &root) {
+            if let Ok(next) = list::verify_document::<RootHandover>(handover, &root) {
                 root = next.root;
             }
         }
-        let keys: KeyList = list::open(&value, &root)?;
-        newer(keys.number, self.keys_seen)?;
-        in_time(keys.expires_at, now)?;
+        let keys: KeyList = list::verify_document(&value, &root)?;
+        check_not_replayed(keys.number, self.keys_seen)?;
+        check_not_expired(keys.expires_at, now)?;
         let pin = Self { root, keys_seen: keys.number, revocations_seen: self.revocations_seen };
         Ok((keys, pin))
     }
 
     /// A revocation list, and the pin to keep from now on.
-    pub fn accept_revocations(&self, text: &str, now: Timestamp) -> Result<(Revocations, Self), ListError> {
-        let value = list::parse::<Revocations>(text)?;
-        let revocations: Revocations = list::open(&value, &self.root)?;
-        newer(revocations.number, self.revocations_seen)?;
-        in_time(revocations.expires_at, now)?;
+    pub fn accept_revocations(
+        &self,
+        text: &str,
+        now: Timestamp,
+    ) -> Result<(RevocationList, Self), ListError> {
+        let value = list::parse_document::<RevocationList>(text)?;
+        let revocations: RevocationList = list::verify_document(&value, &self.root)?;
+        check_not_replayed(revocations.number, self.revocations_seen)?;
+        check_not_expired(revocations.expires_at, now)?;
         let pin = Self { revocations_seen: revocations.number, ..self.clone() };
         Ok((revocations, pin))
     }
 }
 
 /// The same number again is the same list, read again.
-fn newer(number: u64, seen: u64) -> Result<(), ListError> {
+fn check_not_replayed(number: u64, seen: u64) -> Result<(), ListError> {
     if number < seen { Err(ListError::Replayed { number, seen }) } else { Ok(()) }
 }
 
-fn in_time(expires_at: Option<Timestamp>, now: Timestamp) -> Result<(), ListError> {
+fn check_not_expired(expires_at: Option<Timestamp>, now: Timestamp) -> Result<(), ListError> {
     match expires_at {
         Some(at) if at <= now => Err(ListError::Expired(at)),
         _ => Ok(()),

@@ -9,7 +9,7 @@ use toolyard_protocol::{
 
 use crate::{
     key::SecretKey,
-    list::{self, Kind},
+    list::{self, SignedDocument},
     sign::SignError,
 };
 
@@ -21,7 +21,7 @@ const MAX_REASON_CHARS: usize = 500;
 /// What is not to be run any more. Signed by the root that clients pin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Revocations {
+pub struct RevocationList {
     /// Grows with each list.
     pub number: u64,
     /// When it was made.
@@ -63,7 +63,7 @@ pub struct RevokedKey {
     pub reason: String,
 }
 
-impl Default for Revocations {
+impl Default for RevocationList {
     /// Nothing, from nobody.
     fn default() -> Self {
         Self {
@@ -76,29 +76,29 @@ impl Default for Revocations {
     }
 }
 
-impl Revocations {
+impl RevocationList {
     /// The list as JSON, signed by the root.
     pub fn sign(&self, root: &SecretKey) -> Result<String, SignError> {
-        list::seal(self, root)
+        list::sign_document(self, root)
     }
 
-    pub(crate) fn plugin(&self, id: &PluginId, hashes: &[&ContentHash]) -> Option<&RevokedPlugin> {
+    pub(crate) fn find_plugin(&self, id: &PluginId, hashes: &[&ContentHash]) -> Option<&RevokedPlugin> {
         self.plugins.iter().find(|revoked| match &revoked.content_hash {
             Some(hash) => hashes.contains(&hash),
             None => revoked.id == *id,
         })
     }
 
-    pub(crate) fn key(&self, id: &KeyId) -> Option<&RevokedKey> {
+    pub(crate) fn find_key(&self, id: &KeyId) -> Option<&RevokedKey> {
         self.keys.iter().find(|revoked| revoked.key_id == *id)
     }
 }
 
-impl Kind for Revocations {
+impl SignedDocument for RevocationList {
     const TYPE: &'static str = "toolyard/revocations";
-    const WORDS: &'static str = "revocation list";
+    const LABEL: &'static str = "revocation list";
 
-    fn check(&self) -> Result<(), Problem> {
+    fn validate(&self) -> Result<(), Problem> {
         for (path, count) in [("plugins", self.plugins.len()), ("keys", self.keys.len())] {
             if count > MAX_REVOCATIONS {
                 return Err(Problem::new(path, format!("{count} entries; at most {MAX_REVOCATIONS}")));

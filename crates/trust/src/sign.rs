@@ -12,7 +12,7 @@ use toolyard_protocol::{
 };
 
 use crate::{
-    canonical::{canonical_value, content_hash},
+    canonical::{canonical_json_value, content_hash},
     key::{KeyError, SecretKey},
 };
 
@@ -29,27 +29,27 @@ pub enum SignError {
 
 /// The bytes that a signature of this manifest covers.
 pub fn signed_bytes(manifest: &Manifest) -> Result<Vec<u8>, Problem> {
-    covered(strict::read(manifest.raw())?)
+    covered_bytes(strict::parse_strict(manifest.raw())?)
 }
 
 /// Which content this is: the hash of what a signature covers. It stays the same when the manifest is signed, and it
 /// changes with everything else.
-pub fn hash(manifest: &Manifest) -> Result<ContentHash, Problem> {
+pub fn manifest_hash(manifest: &Manifest) -> Result<ContentHash, Problem> {
     Ok(content_hash(&signed_bytes(manifest)?))
 }
 
 /// The hash of the tools alone, as the older form has it.
 pub fn tools_hash(manifest: &Manifest) -> Result<ContentHash, Problem> {
-    let value = strict::read(manifest.raw())?;
-    Ok(content_hash(&canonical_value(&value["tools"])?))
+    let value = strict::parse_strict(manifest.raw())?;
+    Ok(content_hash(&canonical_json_value(&value["tools"])?))
 }
 
 /// The manifest with our signature in place of the one that it had, if any. All other members stay byte for byte.
-pub fn sign(manifest: &Manifest, key: &SecretKey) -> Result<String, SignError> {
+pub fn sign_manifest(manifest: &Manifest, key: &SecretKey) -> Result<String, SignError> {
     let bytes = signed_bytes(manifest).map_err(SignError::Document)?;
     let fields = serde_json::from_str::<RawFields>(manifest.raw())
         .map_err(|error| SignError::Document(Problem::new("", error.to_string())))?;
-    let signed = beside(fields, &bytes, key)?;
+    let signed = attach_signature(fields, &bytes, key)?;
     if signed.len() >= MAX_MANIFEST_BYTES {
         let why = format!("no room for the signature; a manifest has at most {MAX_MANIFEST_BYTES} bytes");
         return Err(SignError::Document(Problem::new("", why)));
@@ -58,17 +58,21 @@ pub fn sign(manifest: &Manifest, key: &SecretKey) -> Result<String, SignError> {
 }
 
 /// What a signature over an object covers, in canonical form.
-pub(crate) fn covered(mut value: Value) -> Result<Vec<u8>, Problem> {
+pub(crate) fn covered_bytes(mut value: Value) -> Result<Vec<u8>, Problem> {
     let Some(members) = value.as_object_mut() else { return Err(Problem::new("", "expected an object")) };
     for outside in OUTSIDE_SIGNATURE {
         members.remove(outside);
     }
-    canonical_value(&value)
+    canonical_json_value(&value)
 }
 
 /// Puts the three members beside what they cover.
-pub(crate) fn beside(mut fields: RawFields, covered: &[u8], key: &SecretKey) -> Result<String, SignError> {
-    let public = key.public();
+pub(crate) fn attach_signature(
+    mut fields: RawFields,
+    covered: &[u8],
+    key: &SecretKey,
+) -> Result<String, SignError> {
+    let public = key.public_key();
     let signature = STANDARD.encode(key.sign(covered)?);
     let members: [(&str, Box<RawValue>); 3] =
         [("signature", to_raw(&signature)), ("keyId", to_raw(&public.id())), ("alg", to_raw(public.alg()))];

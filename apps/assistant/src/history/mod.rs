@@ -2,26 +2,26 @@
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | off, session, forever; forget | [`History`] |
+//! | off, session, forever; forget | [`ConversationHistory`] |
 //! | one exchange, and its tokens | [`kept`] |
-//! | SQLite | [`store`] |
+//! | SQLite | [`store_for`] |
 //! | the summary | [`summary`] |
 
-pub mod kept;
+pub mod exchange;
 pub mod store;
 pub mod summary;
 
 use std::{path::Path, sync::Arc};
 
 use serde::Deserialize;
-use toolyard_agent::{message::Message, model::Model};
+use toolyard_agent::{message::ModelMessage, model::Model};
 use toolyard_app_sdk::UserId;
 
 use self::{
-    kept::{Exchange, tokens},
-    store::{Past, Store, StoreError, Wish},
+    exchange::{ConversationExchange, estimate_tokens},
+    store::{HistoryStore, HistoryStoreError, RetentionToken, StoredConversation},
 };
-use crate::choices::Keep;
+use crate::choices::HistoryRetention;
 
 /// How much is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -34,12 +34,12 @@ pub struct HistoryLimits {
     /// Seconds that a summary may take.
     pub summary_s: u64,
     /// What a user gets who has not chosen: `off`, `session` or `forever`.
-    pub keep: Keep,
+    pub keep: HistoryRetention,
 }
 
 impl Default for HistoryLimits {
     fn default() -> Self {
-        Self { tokens: 4_000, summary_tokens: 300, summary_s: 30, keep: Keep::Session }
+        Self { tokens: 4_000, summary_tokens: 300, summary_s: 30, keep: HistoryRetention::Session }
     }
 }
 
@@ -48,38 +48,38 @@ const AFTER_FALL: (usize, usize) = (2, 3);
 
 /// The conversations of all users.
 #[derive(Debug)]
-pub struct History {
-    forever: Store,
-    session: Store,
+pub struct ConversationHistory {
+    forever: HistoryStore,
+    session: HistoryStore,
     limits: HistoryLimits,
 }
 
 /// How long a user wants a question kept, at the time at which it is asked. What the user wants forgotten later, by words, by
 /// another choice or by the end of the session, does not come back with what was under way.
 #[derive(Debug, Clone)]
-pub struct Asked(Option<(Keep, Wish)>);
+pub struct QuestionRetention(Option<(HistoryRetention, RetentionToken)>);
 
 /// The conversation of one user at the time of a question.
 #[derive(Debug, Clone)]
-pub struct Before {
+pub struct PriorConversation {
     /// For the model, the oldest first.
-    pub messages: Vec<Message>,
+    pub messages: Vec<ModelMessage>,
     /// What fell out.
     pub summary: Option<String>,
-    asked: Asked,
+    retention: QuestionRetention,
 }
 
-impl Before {
+impl PriorConversation {
     /// Nothing was said before, and nothing will be kept.
-    pub fn nothing() -> Self {
-        Self { messages: Vec::new(), summary: None, asked: Asked(None) }
+    pub fn empty() -> Self {
+        Self { messages: Vec::new(), summary: None, retention: QuestionRetention(None) }
     }
 }
 
-impl History {
+impl ConversationHistory {
     /// Conversations that are kept forever are in this file.
-    pub fn open(path: &Path, limits: HistoryLimits) -> Result<Self, StoreError> {
-        let (forever, session) = (Store::open(path)?, Store::in_memory()?);
+    pub fn open(path: &Path, limits: HistoryLimits) -> Result<Self, HistoryStoreError> {
+        let (forever, session) = (HistoryStore::open(path)?, HistoryStore::in_memory()?);
         Ok(Self { forever, session, limits })
     }
 
@@ -88,44 +88,56 @@ impl History {
         &self.limits
     }
 
-    fn store(&self, keep: Keep) -> Option<&Store> {
+    fn store_for(&self, keep: HistoryRetention) -> Option<&HistoryStore> {
         match keep {
-            Keep::Off => None,
-            Keep::Session => Some(&self.session),
-            Keep::Forever => Some(&self.forever),
+            HistoryRetention::Off => None,
+            HistoryRetention::Session => Some(&self.session),
+            HistoryRetention::Forever => Some(&self.forever),
         }
     }
 
     /// A question is asked now, to be kept so long.
-    pub fn asked(&self, user: &UserId, keep: Keep) -> Asked {
-        Asked(self.store(keep).map(|store| (keep, store.wish(user))))
+    pub fn retention_for(&self, user: &UserId, keep: HistoryRetention) -> QuestionRetention {
+        QuestionRetention(self.store_for(keep).map(|store| (keep, store.retention_token(user))))
     }
 
-    fn of<'a>(&'a self, asked: &'a Asked) -> Option<(&'a Store, &'a Wish)> {
+    fn resolve_store<'a>(
+        &'a self,
+        asked: &'a QuestionRetention,
+    ) -> Option<(&'a HistoryStore, &'a RetentionToken)> {
         let (keep, wish) = asked.0.as_ref()?;
-        Some((self.store(*keep)?, wish))
+        Some((self.store_for(*keep)?, wish))
     }
 
     /// The user chose how long to keep: what was kept for longer is dropped.
-    pub async fn choose(&self, user: &UserId, keep: Keep) -> Result<(), StoreError> {
-        if keep != Keep::Forever {
-            self.forever.forget(user).await?;
+    pub async fn apply_retention(
+        &self,
+        user: &UserId,
+        keep: HistoryRetention,
+    ) -> Result<(), HistoryStoreError> {
+        if keep != HistoryRetention::Forever {
+            self.forever.forget_user(user).await?;
         }
-        if keep == Keep::Off {
-            self.session.forget(user).await?;
+        if keep == HistoryRetention::Off {
+            self.session.forget_user(user).await?;
         }
         Ok(())
     }
 
     /// What was said before a question: as much as fits the budget.
-    pub async fn before(&self, user: &UserId, asked: Asked) -> Result<Before, StoreError> {
-        let past = match self.of(&asked) {
-            Some((store, _)) => store.read(user).await?,
-            None => Past::default(),
+    pub async fn load_prior(
+        &self,
+        user: &UserId,
+        asked: QuestionRetention,
+    ) -> Result<PriorConversation, HistoryStoreError> {
+        let past = match self.resolve_store(&asked) {
+            Some((store, _)) => store.load_conversation(user).await?,
+            None => StoredConversation::default(),
         };
-        let fits = newest(&past, self.limits.tokens);
-        let messages = past.exchanges[fits..].iter().flat_map(|(_, exchange)| exchange.messages()).collect();
-        Ok(Before { messages, summary: past.summary, asked })
+        let fits = first_fitting(&past, self.limits.tokens);
+        let messages =
+            past.exchanges[fits..].iter().flat_map(|(_, exchange)| exchange.to_messages()).collect();
+        Ok(PriorConversation { messages, summary: past.summary, retention: asked })
     }
 
     /// Keeps an exchange, unless the user wanted everything forgotten while it was under way. Says whether something has to
@@ -133,56 +145,56 @@ impl History {
     pub async fn remember(
         &self,
         user: &UserId,
-        before: &Before,
-        exchange: &Exchange,
-    ) -> Result<bool, StoreError> {
-        let Some((store, wish)) = self.of(&before.asked) else { return Ok(false) };
-        if !store.add(user, wish, exchange).await? {
+        before: &PriorConversation,
+        exchange: &ConversationExchange,
+    ) -> Result<bool, HistoryStoreError> {
+        let Some((store, wish)) = self.resolve_store(&before.retention) else { return Ok(false) };
+        if !store.add_exchange(user, wish, exchange).await? {
             return Ok(false);
         }
-        let past = store.read(user).await?;
-        Ok(newest(&past, self.limits.tokens) > 0)
+        let past = store.load_conversation(user).await?;
+        Ok(first_fitting(&past, self.limits.tokens) > 0)
     }
 
     /// Lets the oldest exchanges fall out, with a summary by a model where it gives one.
     pub async fn trim(
         &self,
         user: &UserId,
-        before: &Before,
+        before: &PriorConversation,
         model: Option<Arc<dyn Model>>,
-    ) -> Result<(), StoreError> {
-        let Some((store, wish)) = self.of(&before.asked) else { return Ok(()) };
-        let past = store.read(user).await?;
-        if newest(&past, self.limits.tokens) == 0 {
+    ) -> Result<(), HistoryStoreError> {
+        let Some((store, wish)) = self.resolve_store(&before.retention) else { return Ok(()) };
+        let past = store.load_conversation(user).await?;
+        if first_fitting(&past, self.limits.tokens) == 0 {
             return Ok(());
         }
-        let fall = newest(&past, self.limits.tokens * AFTER_FALL.0 / AFTER_FALL.1);
+        let fall = first_fitting(&past, self.limits.tokens * AFTER_FALL.0 / AFTER_FALL.1);
         let fallen = &past.exchanges[..fall];
         let Some((up_to, _)) = fallen.last() else { return Ok(()) };
-        let written = summary::write(model, past.summary.as_deref(), fallen, &self.limits).await;
-        store.fold(user, wish, *up_to, &written).await?;
+        let written = summary::write_summary(model, past.summary.as_deref(), fallen, &self.limits).await;
+        store.replace_with_summary(user, wish, *up_to, &written).await?;
         Ok(())
     }
 
     /// The session is over.
-    pub async fn session_over(&self, user: &UserId) -> Result<(), StoreError> {
-        self.session.forget(user).await
+    pub async fn end_session(&self, user: &UserId) -> Result<(), HistoryStoreError> {
+        self.session.forget_user(user).await
     }
 
     /// Drops everything of a user.
-    pub async fn forget(&self, user: &UserId) -> Result<(), StoreError> {
+    pub async fn forget(&self, user: &UserId) -> Result<(), HistoryStoreError> {
         // Both are tried: one that fails does not keep the other.
-        let (session, forever) = (self.session.forget(user).await, self.forever.forget(user).await);
+        let (session, forever) = (self.session.forget_user(user).await, self.forever.forget_user(user).await);
         session.and(forever)
     }
 }
 
 /// The first of the newest exchanges that fit the budget together.
-fn newest(past: &Past, budget: usize) -> usize {
-    let mut left = budget.saturating_sub(past.summary.as_deref().map_or(0, tokens));
+fn first_fitting(past: &StoredConversation, budget: usize) -> usize {
+    let mut left = budget.saturating_sub(past.summary.as_deref().map_or(0, estimate_tokens));
     let mut first = past.exchanges.len();
     for (place, (_, exchange)) in past.exchanges.iter().enumerate().rev() {
-        let Some(rest) = left.checked_sub(exchange.tokens()) else { break };
+        let Some(rest) = left.checked_sub(exchange.token_count()) else { break };
         (left, first) = (rest, place);
     }
     first

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use tokio_util::sync::CancellationToken;
 use toolyard_app_sdk::UserId;
 
-use super::kept::Exchange;
+use super::exchange::ConversationExchange;
 
 /// Most exchanges of one user, whatever their size; older ones are dropped.
 pub const MAX_EXCHANGES: u32 = 200;
@@ -30,7 +30,7 @@ const VERSION: i64 = 1;
 
 /// Why a conversation cannot be kept or read.
 #[derive(Debug, thiserror::Error)]
-pub enum StoreError {
+pub enum HistoryStoreError {
     /// The database.
     #[error("the conversations cannot be kept or read: {0}")]
     Sqlite(#[from] rusqlite::Error),
@@ -65,65 +65,67 @@ pub enum StoreError {
 
 /// What is kept of one user.
 #[derive(Debug, Clone, Default)]
-pub struct Past {
+pub struct StoredConversation {
     /// What fell out, in a few words.
     pub summary: Option<String>,
     /// The rest, the oldest first.
-    pub exchanges: Vec<(i64, Exchange)>,
+    pub exchanges: Vec<(i64, ConversationExchange)>,
 }
 
-/// That a user wanted things kept at some time. It ends with [`Store::forget`], and what is written under it then is not
+/// That a user wanted things kept at some time. It ends with [`HistoryStore::forget_user`], and what is written under it then is not
 /// kept.
 #[derive(Debug, Clone)]
-pub struct Wish(CancellationToken);
+pub struct RetentionToken(CancellationToken);
 
 /// The conversations of all users. Clones share them.
 #[derive(Debug, Clone)]
-pub struct Store {
+pub struct HistoryStore {
     connection: Arc<Mutex<Connection>>,
     /// The wishes that have not ended, of users who asked something since they last wanted everything forgotten.
-    wishes: Arc<Mutex<HashMap<UserId, Wish>>>,
+    retention_tokens: Arc<Mutex<HashMap<UserId, RetentionToken>>>,
 }
 
-impl Store {
+impl HistoryStore {
     /// In a file, which is made where it is missing.
-    pub fn open(path: &Path) -> Result<Self, StoreError> {
+    pub fn open(path: &Path) -> Result<Self, HistoryStoreError> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            create_folder(folder).map_err(|error| StoreError::Folder { path: path.to_owned(), error })?;
+            create_folder(folder)
+                .map_err(|error| HistoryStoreError::Folder { path: path.to_owned(), error })?;
         }
-        own(path).map_err(|error| StoreError::File { path: path.to_owned(), error })?;
+        create_private_file(path)
+            .map_err(|error| HistoryStoreError::File { path: path.to_owned(), error })?;
         let connection = Connection::open(path)?;
         let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
         if found > VERSION {
-            return Err(StoreError::Newer { path: path.to_owned(), found });
+            return Err(HistoryStoreError::Newer { path: path.to_owned(), found });
         }
         // What a user wants forgotten is overwritten, not only unlinked.
         connection.execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;",
         )?;
-        Self::with(connection)
+        Self::from_connection(connection)
     }
 
     /// In memory: gone with the process.
-    pub fn in_memory() -> Result<Self, StoreError> {
-        Self::with(Connection::open_in_memory()?)
+    pub fn in_memory() -> Result<Self, HistoryStoreError> {
+        Self::from_connection(Connection::open_in_memory()?)
     }
 
-    fn with(connection: Connection) -> Result<Self, StoreError> {
+    fn from_connection(connection: Connection) -> Result<Self, HistoryStoreError> {
         connection.execute_batch(SCHEMA)?;
-        Ok(Self { connection: Arc::new(Mutex::new(connection)), wishes: Arc::default() })
+        Ok(Self { connection: Arc::new(Mutex::new(connection)), retention_tokens: Arc::default() })
     }
 
     /// What a user wants now.
-    pub fn wish(&self, user: &UserId) -> Wish {
-        let mut wishes = self.wishes.lock().unwrap_or_else(PoisonError::into_inner);
-        wishes.entry(user.clone()).or_insert_with(|| Wish(CancellationToken::new())).clone()
+    pub fn retention_token(&self, user: &UserId) -> RetentionToken {
+        let mut wishes = self.retention_tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        wishes.entry(user.clone()).or_insert_with(|| RetentionToken(CancellationToken::new())).clone()
     }
 
     /// Everything of a user.
-    pub async fn read(&self, user: &UserId) -> Result<Past, StoreError> {
+    pub async fn load_conversation(&self, user: &UserId) -> Result<StoredConversation, HistoryStoreError> {
         let user = user.clone();
-        self.on(move |connection| {
+        self.with_connection(move |connection| {
             let summary = connection
                 .query_row("SELECT text FROM summaries WHERE user = ?1", [user.as_str()], |row| row.get(0))
                 .optional()?;
@@ -139,16 +141,21 @@ impl Store {
                     exchanges.push((id, exchange));
                 }
             }
-            Ok(Past { summary, exchanges })
+            Ok(StoredConversation { summary, exchanges })
         })
         .await
     }
 
     /// Adds an exchange; nothing where the wish has ended. Says whether it did.
-    pub async fn add(&self, user: &UserId, wish: &Wish, exchange: &Exchange) -> Result<bool, StoreError> {
+    pub async fn add_exchange(
+        &self,
+        user: &UserId,
+        wish: &RetentionToken,
+        exchange: &ConversationExchange,
+    ) -> Result<bool, HistoryStoreError> {
         let (user, text) = (user.clone(), toolyard_protocol::raw::to_raw(exchange).get().to_owned());
         let wish = wish.clone();
-        self.on(move |connection| {
+        self.with_connection(move |connection| {
             // Here, where nobody else writes: whoever ends the wish later deletes later as well.
             if wish.0.is_cancelled() {
                 return Ok(false);
@@ -171,15 +178,15 @@ impl Store {
 
     /// Puts a summary in the place of everything up to an exchange. Nothing happens where the wish has ended, since numbers
     /// are given again, or where the exchange is gone already.
-    pub async fn fold(
+    pub async fn replace_with_summary(
         &self,
         user: &UserId,
-        wish: &Wish,
+        wish: &RetentionToken,
         up_to: i64,
         summary: &str,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool, HistoryStoreError> {
         let (user, wish, summary) = (user.clone(), wish.clone(), summary.to_owned());
-        self.on(move |connection| {
+        self.with_connection(move |connection| {
             if wish.0.is_cancelled() {
                 return Ok(false);
             }
@@ -202,13 +209,14 @@ impl Store {
     }
 
     /// Drops everything of a user, and ends the wish.
-    pub async fn forget(&self, user: &UserId) -> Result<(), StoreError> {
+    pub async fn forget_user(&self, user: &UserId) -> Result<(), HistoryStoreError> {
         // Before anything is deleted, and kept nowhere: a wish that ended never counts again.
-        if let Some(wish) = self.wishes.lock().unwrap_or_else(PoisonError::into_inner).remove(user) {
+        if let Some(wish) = self.retention_tokens.lock().unwrap_or_else(PoisonError::into_inner).remove(user)
+        {
             wish.0.cancel();
         }
         let user = user.clone();
-        self.on(move |connection| {
+        self.with_connection(move |connection| {
             let change = connection.transaction()?;
             change.execute("DELETE FROM exchanges WHERE user = ?1", [user.as_str()])?;
             change.execute("DELETE FROM summaries WHERE user = ?1", [user.as_str()])?;
@@ -220,20 +228,20 @@ impl Store {
         .await
     }
 
-    async fn on<T: Send + 'static>(
+    async fn with_connection<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T, HistoryStoreError> {
         let shared = self.connection.clone();
         let done = tokio::task::spawn_blocking(move || {
             work(&mut shared.lock().unwrap_or_else(PoisonError::into_inner))
         });
-        Ok(done.await.map_err(|_| StoreError::Stopped)??)
+        Ok(done.await.map_err(|_| HistoryStoreError::Stopped)??)
     }
 }
 
 /// Makes the file where it is missing, so that nobody else on this machine reads it; what SQLite puts beside it is as the file.
-fn own(path: &Path) -> std::io::Result<()> {
+fn create_private_file(path: &Path) -> std::io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.append(true).create(true);
     #[cfg(unix)]
@@ -244,14 +252,14 @@ fn own(path: &Path) -> std::io::Result<()> {
     for companion in ["", "-wal", "-shm", "-journal"] {
         let mut path = path.as_os_str().to_owned();
         path.push(companion);
-        restrict(Path::new(&path))?;
+        restrict_access(Path::new(&path))?;
     }
     Ok(())
 }
 
 /// Takes a file of an older version away from everybody but its owner.
 #[cfg(unix)]
-fn restrict(path: &Path) -> std::io::Result<()> {
+fn restrict_access(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     let Ok(found) = std::fs::metadata(path) else { return Ok(()) };
     let mode = found.permissions().mode() & 0o777;
@@ -282,12 +290,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("data/assistant.db");
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        let store = Store::open(&path).unwrap();
+        let store = HistoryStore::open(&path).unwrap();
         add(&store, "ada", "a secret").await;
         assert_eq!((mode(&folder.path().join("data")), mode(&path)), (0o700, 0o600));
         drop(store);
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
-        let _store = Store::open(&path).unwrap();
+        let _store = HistoryStore::open(&path).unwrap();
         assert_eq!(mode(&path), 0o600, "an older version made it for everybody");
     }
 
@@ -295,30 +303,30 @@ mod tests {
         name.parse().unwrap()
     }
 
-    fn said(text: &str) -> Exchange {
-        Exchange::new(text, &[], Some("ok"))
+    fn said(text: &str) -> ConversationExchange {
+        ConversationExchange::new(text, &[], Some("ok"))
     }
 
-    async fn add(store: &Store, who: &str, text: &str) {
+    async fn add(store: &HistoryStore, who: &str, text: &str) {
         let user = user(who);
-        assert!(store.add(&user, &store.wish(&user), &said(text)).await.unwrap());
+        assert!(store.add_exchange(&user, &store.retention_token(&user), &said(text)).await.unwrap());
     }
 
-    async fn questions(store: &Store, who: &str) -> usize {
-        store.read(&user(who)).await.unwrap().exchanges.len()
+    async fn questions(store: &HistoryStore, who: &str) -> usize {
+        store.load_conversation(&user(who)).await.unwrap().exchanges.len()
     }
 
     #[tokio::test]
     async fn a_file_is_there_after_a_restart_and_forgotten_is_gone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/assistant.db");
-        let store = Store::open(&path).unwrap();
+        let store = HistoryStore::open(&path).unwrap();
         add(&store, "ada", "my secret is swordfish").await;
         add(&store, "bob", "hello").await;
         drop(store);
-        let store = Store::open(&path).unwrap();
+        let store = HistoryStore::open(&path).unwrap();
         assert_eq!((questions(&store, "ada").await, questions(&store, "bob").await), (1, 1));
-        store.forget(&user("ada")).await.unwrap();
+        store.forget_user(&user("ada")).await.unwrap();
         assert_eq!((questions(&store, "ada").await, questions(&store, "bob").await), (0, 1));
         for file in std::fs::read_dir(path.parent().unwrap()).unwrap() {
             let file = file.unwrap().path();
@@ -334,26 +342,26 @@ mod tests {
 
     #[tokio::test]
     async fn a_summary_takes_the_place_of_what_fell_out() {
-        let store = Store::in_memory().unwrap();
+        let store = HistoryStore::in_memory().unwrap();
         let ada = user("ada");
         for text in ["a", "b", "c"] {
             add(&store, "ada", text).await;
         }
-        let second = store.read(&ada).await.unwrap().exchanges[1].0;
-        let wish = store.wish(&ada);
-        assert!(store.fold(&ada, &wish, second, "a and b").await.unwrap());
-        let past = store.read(&ada).await.unwrap();
+        let second = store.load_conversation(&ada).await.unwrap().exchanges[1].0;
+        let wish = store.retention_token(&ada);
+        assert!(store.replace_with_summary(&ada, &wish, second, "a and b").await.unwrap());
+        let past = store.load_conversation(&ada).await.unwrap();
         assert_eq!((past.summary.as_deref(), past.exchanges.len()), (Some("a and b"), 1));
-        assert!(!store.fold(&ada, &wish, second, "again").await.unwrap(), "gone is gone");
-        store.forget(&ada).await.unwrap();
-        assert!(store.read(&ada).await.unwrap().summary.is_none());
+        assert!(!store.replace_with_summary(&ada, &wish, second, "again").await.unwrap(), "gone is gone");
+        store.forget_user(&ada).await.unwrap();
+        assert!(store.load_conversation(&ada).await.unwrap().summary.is_none());
         // The numbers of what was forgotten are given again.
         for text in ["d", "e", "f"] {
             add(&store, "ada", text).await;
         }
-        assert_eq!(store.read(&ada).await.unwrap().exchanges[1].0, second);
+        assert_eq!(store.load_conversation(&ada).await.unwrap().exchanges[1].0, second);
         assert!(
-            !store.fold(&ada, &wish, second, "a and b").await.unwrap(),
+            !store.replace_with_summary(&ada, &wish, second, "a and b").await.unwrap(),
             "a summary of what was forgotten"
         );
         assert_eq!(questions(&store, "ada").await, 3);
@@ -361,11 +369,11 @@ mod tests {
 
     #[tokio::test]
     async fn the_number_is_bounded() {
-        let store = Store::in_memory().unwrap();
+        let store = HistoryStore::in_memory().unwrap();
         for n in 0..MAX_EXCHANGES + 3 {
             add(&store, "ada", &n.to_string()).await;
         }
-        let past = store.read(&user("ada")).await.unwrap();
+        let past = store.load_conversation(&user("ada")).await.unwrap();
         assert_eq!(past.exchanges.len(), MAX_EXCHANGES as usize);
         assert!(past.exchanges[0].1.as_lines().starts_with("User: 3\n"));
     }
@@ -375,7 +383,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("assistant.db");
         Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 9").unwrap();
-        let error = Store::open(&path).unwrap_err().to_string();
+        let error = HistoryStore::open(&path).unwrap_err().to_string();
         assert!(error.contains("newer version") && error.contains("form 9"), "{error}");
     }
 }

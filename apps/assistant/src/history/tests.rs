@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use futures_util::{StreamExt as _, stream};
 use toolyard_agent::model::{
-    Calling, End, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream, ModelTrouble,
+    CallingMode, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelStream, ResponseEnd,
 };
 
 use super::*;
@@ -18,9 +18,9 @@ enum Writer {
 
 #[async_trait]
 impl Model for Writer {
-    fn about(&self) -> &ModelInfo {
+    fn info(&self) -> &ModelInfo {
         static INFO: std::sync::LazyLock<ModelInfo> =
-            std::sync::LazyLock::new(|| ModelInfo { id: "t/w".to_owned(), calling: Calling::Native });
+            std::sync::LazyLock::new(|| ModelInfo { id: "t/w".to_owned(), calling: CallingMode::Native });
         &INFO
     }
 
@@ -28,11 +28,12 @@ impl Model for Writer {
         assert!(request.max_tokens.is_some() && request.tools.is_empty());
         match self {
             Self::Says(text) => {
-                let events = [Ok(ModelEvent::Text((*text).to_owned())), Ok(ModelEvent::End(End::default()))];
+                let events =
+                    [Ok(ModelEvent::Text((*text).to_owned())), Ok(ModelEvent::End(ResponseEnd::default()))];
                 Ok(stream::iter(events).boxed())
             }
             Self::Fails => Err(ModelError {
-                kind: ModelTrouble::Unavailable,
+                kind: ModelErrorKind::Unavailable,
                 text: "no".to_owned(),
                 cause: None,
                 retry_after: None,
@@ -46,79 +47,91 @@ fn ada() -> UserId {
     "ada".parse().unwrap()
 }
 
-fn history(limits: HistoryLimits) -> (History, tempfile::TempDir) {
+fn history(limits: HistoryLimits) -> (ConversationHistory, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
-    (History::open(&folder.path().join("a.db"), limits).unwrap(), folder)
+    (ConversationHistory::open(&folder.path().join("a.db"), limits).unwrap(), folder)
 }
 
 /// About 36 tokens.
-fn exchange(n: usize) -> Exchange {
-    Exchange::new(&format!("{n} {}", "question ".repeat(5)), &[], Some(&"answer ".repeat(6)))
+fn exchange(n: usize) -> ConversationExchange {
+    ConversationExchange::new(&format!("{n} {}", "question ".repeat(5)), &[], Some(&"answer ".repeat(6)))
 }
 
-async fn have(history: &History, keep: Keep, count: usize) -> bool {
+async fn have(history: &ConversationHistory, keep: HistoryRetention, count: usize) -> bool {
     let mut over = false;
     for n in 0..count {
-        let before = history.before(&ada(), history.asked(&ada(), keep)).await.unwrap();
+        let before = history.load_prior(&ada(), history.retention_for(&ada(), keep)).await.unwrap();
         over = history.remember(&ada(), &before, &exchange(n)).await.unwrap();
     }
     over
 }
 
 /// A question now, for this session.
-async fn asked(history: &History) -> Before {
-    history.before(&ada(), history.asked(&ada(), Keep::Session)).await.unwrap()
+async fn asked(history: &ConversationHistory) -> PriorConversation {
+    history.load_prior(&ada(), history.retention_for(&ada(), HistoryRetention::Session)).await.unwrap()
 }
 
-async fn messages(history: &History, keep: Keep) -> usize {
-    history.before(&ada(), history.asked(&ada(), keep)).await.unwrap().messages.len()
+async fn messages(history: &ConversationHistory, keep: HistoryRetention) -> usize {
+    history.load_prior(&ada(), history.retention_for(&ada(), keep)).await.unwrap().messages.len()
 }
 
 #[tokio::test]
 async fn off_keeps_nothing_and_session_nothing_beyond_itself() {
     let (history, _folder) = history(HistoryLimits::default());
-    have(&history, Keep::Off, 2).await;
-    assert_eq!(messages(&history, Keep::Off).await, 0);
-    have(&history, Keep::Session, 2).await;
-    assert_eq!((messages(&history, Keep::Session).await, messages(&history, Keep::Forever).await), (4, 0));
-    history.session_over(&ada()).await.unwrap();
-    assert_eq!(messages(&history, Keep::Session).await, 0);
+    have(&history, HistoryRetention::Off, 2).await;
+    assert_eq!(messages(&history, HistoryRetention::Off).await, 0);
+    have(&history, HistoryRetention::Session, 2).await;
+    assert_eq!(
+        (
+            messages(&history, HistoryRetention::Session).await,
+            messages(&history, HistoryRetention::Forever).await
+        ),
+        (4, 0)
+    );
+    history.end_session(&ada()).await.unwrap();
+    assert_eq!(messages(&history, HistoryRetention::Session).await, 0);
 }
 
 #[tokio::test]
 async fn forever_outlives_a_restart_but_not_another_choice() {
     let (first, folder) = history(HistoryLimits::default());
-    have(&first, Keep::Forever, 2).await;
-    first.session_over(&ada()).await.unwrap();
+    have(&first, HistoryRetention::Forever, 2).await;
+    first.end_session(&ada()).await.unwrap();
     drop(first);
-    let again = History::open(&folder.path().join("a.db"), HistoryLimits::default()).unwrap();
-    assert_eq!(messages(&again, Keep::Forever).await, 4);
-    again.choose(&ada(), Keep::Forever).await.unwrap();
-    assert_eq!(messages(&again, Keep::Forever).await, 4);
-    again.choose(&ada(), Keep::Session).await.unwrap();
-    assert_eq!(messages(&again, Keep::Forever).await, 0);
+    let again = ConversationHistory::open(&folder.path().join("a.db"), HistoryLimits::default()).unwrap();
+    assert_eq!(messages(&again, HistoryRetention::Forever).await, 4);
+    again.apply_retention(&ada(), HistoryRetention::Forever).await.unwrap();
+    assert_eq!(messages(&again, HistoryRetention::Forever).await, 4);
+    again.apply_retention(&ada(), HistoryRetention::Session).await.unwrap();
+    assert_eq!(messages(&again, HistoryRetention::Forever).await, 0);
 }
 
 #[tokio::test]
 async fn what_does_not_fit_is_not_read_and_falls_out_with_a_summary() {
     let limits = HistoryLimits { tokens: 200, ..HistoryLimits::default() };
     let (history, _folder) = history(limits);
-    assert!(!have(&history, Keep::Session, 4).await);
-    assert!(have(&history, Keep::Session, 4).await, "now something has to fall out");
-    let read = messages(&history, Keep::Session).await;
+    assert!(!have(&history, HistoryRetention::Session, 4).await);
+    assert!(have(&history, HistoryRetention::Session, 4).await, "now something has to fall out");
+    let read = messages(&history, HistoryRetention::Session).await;
     assert!((8..16).contains(&read), "{read}");
     history
         .trim(&ada(), &asked(&history).await, Some(Arc::new(Writer::Says("They spoke of milk."))))
         .await
         .unwrap();
-    let before = history.before(&ada(), history.asked(&ada(), Keep::Session)).await.unwrap();
+    let before =
+        history.load_prior(&ada(), history.retention_for(&ada(), HistoryRetention::Session)).await.unwrap();
     assert_eq!(before.summary.as_deref(), Some("They spoke of milk."));
     assert!(!before.messages.is_empty() && before.messages.len() < read);
     // There is room again, so nothing falls out with the next.
     assert!(!history.remember(&ada(), &before, &exchange(9)).await.unwrap());
     history.trim(&ada(), &asked(&history).await, Some(Arc::new(Writer::Fails))).await.unwrap();
     assert_eq!(
-        history.before(&ada(), history.asked(&ada(), Keep::Session)).await.unwrap().summary.as_deref(),
+        history
+            .load_prior(&ada(), history.retention_for(&ada(), HistoryRetention::Session))
+            .await
+            .unwrap()
+            .summary
+            .as_deref(),
         Some("They spoke of milk.")
     );
 }
@@ -128,14 +141,17 @@ async fn a_model_that_fails_hangs_or_talks_too_much_does_no_harm() {
     let limits = HistoryLimits { tokens: 100, summary_tokens: 10, summary_s: 0, ..HistoryLimits::default() };
     let (history, _folder) = history(limits);
     for writer in [Writer::Fails, Writer::Hangs] {
-        assert!(have(&history, Keep::Session, 4).await);
+        assert!(have(&history, HistoryRetention::Session, 4).await);
         history.trim(&ada(), &asked(&history).await, Some(Arc::new(writer))).await.unwrap();
-        let before = history.before(&ada(), history.asked(&ada(), Keep::Session)).await.unwrap();
+        let before = history
+            .load_prior(&ada(), history.retention_for(&ada(), HistoryRetention::Session))
+            .await
+            .unwrap();
         assert_eq!(before.summary.as_deref(), Some("(An earlier part of the conversation was dropped.)"));
         assert!(before.messages.len() <= 6);
     }
     let long: &'static str = Box::leak("x".repeat(1_000).into_boxed_str());
-    let written = summary::write(
+    let written = summary::write_summary(
         Some(Arc::new(Writer::Says(long))),
         None,
         &[],
@@ -148,38 +164,42 @@ async fn a_model_that_fails_hangs_or_talks_too_much_does_no_harm() {
 #[tokio::test]
 async fn forgotten_stays_forgotten_even_for_a_question_that_was_under_way() {
     let (history, _folder) = history(HistoryLimits::default());
-    have(&history, Keep::Forever, 1).await;
-    let before = history.before(&ada(), history.asked(&ada(), Keep::Forever)).await.unwrap();
+    have(&history, HistoryRetention::Forever, 1).await;
+    let before =
+        history.load_prior(&ada(), history.retention_for(&ada(), HistoryRetention::Forever)).await.unwrap();
     history.forget(&ada()).await.unwrap();
     history.remember(&ada(), &before, &exchange(1)).await.unwrap();
-    assert_eq!(messages(&history, Keep::Forever).await, 0);
-    have(&history, Keep::Forever, 1).await;
-    assert_eq!(messages(&history, Keep::Forever).await, 2);
+    assert_eq!(messages(&history, HistoryRetention::Forever).await, 0);
+    have(&history, HistoryRetention::Forever, 1).await;
+    assert_eq!(messages(&history, HistoryRetention::Forever).await, 2);
 }
 
 #[tokio::test]
 async fn what_was_under_way_does_not_come_back_after_the_session_or_another_choice() {
     let (history, _folder) = history(HistoryLimits::default());
     // Asked while the session was open, and read only after its end.
-    let early = history.asked(&ada(), Keep::Session);
+    let early = history.retention_for(&ada(), HistoryRetention::Session);
     let late = asked(&history).await;
-    history.session_over(&ada()).await.unwrap();
-    let early = history.before(&ada(), early).await.unwrap();
+    history.end_session(&ada()).await.unwrap();
+    let early = history.load_prior(&ada(), early).await.unwrap();
     for before in [&early, &late] {
         assert!(!history.remember(&ada(), before, &exchange(1)).await.unwrap());
     }
-    assert_eq!(messages(&history, Keep::Session).await, 0);
-    for (keep, chosen) in
-        [(Keep::Session, Keep::Off), (Keep::Forever, Keep::Session), (Keep::Forever, Keep::Off)]
-    {
-        let before = history.before(&ada(), history.asked(&ada(), keep)).await.unwrap();
-        history.choose(&ada(), chosen).await.unwrap();
+    assert_eq!(messages(&history, HistoryRetention::Session).await, 0);
+    for (keep, chosen) in [
+        (HistoryRetention::Session, HistoryRetention::Off),
+        (HistoryRetention::Forever, HistoryRetention::Session),
+        (HistoryRetention::Forever, HistoryRetention::Off),
+    ] {
+        let before = history.load_prior(&ada(), history.retention_for(&ada(), keep)).await.unwrap();
+        history.apply_retention(&ada(), chosen).await.unwrap();
         history.remember(&ada(), &before, &exchange(1)).await.unwrap();
         assert_eq!(messages(&history, keep).await, 0, "{keep:?} and then {chosen:?}");
     }
     // What is kept forever does not end with a session.
-    let before = history.before(&ada(), history.asked(&ada(), Keep::Forever)).await.unwrap();
-    history.session_over(&ada()).await.unwrap();
+    let before =
+        history.load_prior(&ada(), history.retention_for(&ada(), HistoryRetention::Forever)).await.unwrap();
+    history.end_session(&ada()).await.unwrap();
     history.remember(&ada(), &before, &exchange(1)).await.unwrap();
-    assert_eq!(messages(&history, Keep::Forever).await, 2);
+    assert_eq!(messages(&history, HistoryRetention::Forever).await, 2);
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use toolyard_agent::{
     model::ToolSpec,
     shortlist::phrases_of,
-    tools::{Offered, OwnTools, Place, ToolAbout, ToolView},
+    tools::{IndexedTools, ToolDisplay, ToolLocation, ToolView, TurnTool},
 };
 use toolyard_app_sdk::PackageName;
 use toolyard_protocol::{
@@ -16,7 +16,7 @@ use toolyard_protocol::{
     tool::{ActivationPhrases, ToolExtensions},
 };
 
-use crate::{addressed::normal, words::primary};
+use crate::{listener::normalized, localization::primary_subtag};
 
 /// Most hidden tools of which a model is told.
 const MAX_HIDDEN: usize = 16;
@@ -24,15 +24,15 @@ const MAX_HIDDEN: usize = 16;
 const MAX_HINTS: usize = 6;
 
 #[derive(Deserialize)]
-struct Body {
-    tools: Vec<Listed>,
+struct UserToolsBody {
+    tools: Vec<ToolListEntry>,
     #[serde(default)]
     hidden: Vec<HiddenTool>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Listed {
+struct ToolListEntry {
     name: ToolName,
     #[serde(default)]
     title: Option<String>,
@@ -40,7 +40,7 @@ struct Listed {
     description: String,
     input_schema: Value,
     #[serde(default)]
-    annotations: Hints,
+    annotations: AnnotationHints,
     #[serde(default)]
     mentra_extensions: Option<ToolExtensions>,
 }
@@ -48,14 +48,14 @@ struct Listed {
 /// Only what was said counts: a tool that says nothing is not asked about.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Hints {
+struct AnnotationHints {
     destructive_hint: Option<bool>,
     title: Option<String>,
 }
 
 /// What the assistant does before a tool runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Care {
+pub enum ToolRunPolicy {
     /// Nothing.
     Run,
     /// It asks the user.
@@ -66,53 +66,57 @@ pub enum Care {
 
 /// The tools of one user, in one language.
 #[derive(Debug)]
-pub struct Tools {
+pub struct UserTools {
     /// For a turn.
     pub view: Arc<ToolView>,
-    own: Arc<OwnTools>,
-    care: HashMap<String, Care>,
+    own: Arc<IndexedTools>,
+    policies: HashMap<String, ToolRunPolicy>,
     /// Tools that can be called, apart from the assistant's own.
     pub count: usize,
     /// Hidden tools and why, for the model.
     pub hidden: Vec<(String, String)>,
 }
 
-impl Tools {
+impl UserTools {
     /// Reads a listing. Phrases in other languages than the user's are left to the search.
-    pub fn read(body: &[u8], language: &str, own: &PackageName) -> Result<Self, serde_json::Error> {
-        let body: Body = serde_json::from_slice(body)?;
+    pub fn parse_listing(body: &[u8], language: &str, own: &PackageName) -> Result<Self, serde_json::Error> {
+        let body: UserToolsBody = serde_json::from_slice(body)?;
         let count = body.tools.iter().filter(|tool| tool.name.package() != own).count();
         let mut care = HashMap::new();
         let mut offered = Vec::with_capacity(body.tools.len());
         for tool in body.tools {
             let asks = tool.annotations.destructive_hint == Some(true);
             let alias = tool.name.alias().as_str().to_owned();
-            care.insert(alias.clone(), if asks { Care::Ask } else { Care::Run });
-            offered.push(Arc::new(tool.offered(alias, language)));
+            care.insert(alias.clone(), if asks { ToolRunPolicy::Ask } else { ToolRunPolicy::Run });
+            offered.push(Arc::new(tool.into_offered(alias, language)));
         }
         let by_hardware = |hidden: &&HiddenTool| hidden.reason.starts_with("needs ");
         let hidden: Vec<_> = body.hidden.iter().filter(by_hardware).take(MAX_HIDDEN).collect();
         for tool in &hidden {
             let alias = tool.name.alias().as_str().to_owned();
-            care.insert(alias.clone(), Care::Refuse(tool.reason.clone()));
-            offered.push(Arc::new(missing(tool, alias)));
+            care.insert(alias.clone(), ToolRunPolicy::Refuse(tool.reason.clone()));
+            offered.push(Arc::new(unavailable_tool(tool, alias)));
         }
-        let own = Arc::new(OwnTools::new(offered, None));
-        let hidden = hidden.iter().map(|tool| (person(tool.name.local()), tool.reason.clone())).collect();
-        Ok(Self { view: Arc::new(ToolView::all(own.clone())), own, care, count, hidden })
+        let own = Arc::new(IndexedTools::new(offered, None));
+        let hidden =
+            hidden.iter().map(|tool| (humanize_name(tool.name.local_name()), tool.reason.clone())).collect();
+        Ok(Self { view: Arc::new(ToolView::with_all(own.clone())), own, policies: care, count, hidden })
     }
 
     /// What is done before this tool runs.
-    pub fn care(&self, alias: &str) -> Care {
-        self.care.get(alias).cloned().unwrap_or(Care::Run)
+    pub fn run_policy(&self, alias: &str) -> ToolRunPolicy {
+        self.policies.get(alias).cloned().unwrap_or(ToolRunPolicy::Run)
     }
 
     /// The one tool with exactly this activation phrase that needs nothing else to run.
-    pub fn said_exactly(&self, text: &str, language: &str) -> Option<&Arc<Offered>> {
-        let said = normal::key(text);
-        let speaks = |tag: &Option<String>| tag.as_deref().is_none_or(|tag| primary(tag) == language);
+    pub fn find_by_phrase(&self, text: &str, language: &str) -> Option<&Arc<TurnTool>> {
+        let said = normalized::comparison_key(text);
+        let speaks = |tag: &Option<String>| tag.as_deref().is_none_or(|tag| primary_subtag(tag) == language);
         let mut fits = self.own.tools().iter().filter(|tool| {
-            let named = tool.phrases.iter().any(|(phrase, tag)| speaks(tag) && normal::key(phrase) == said);
+            let named = tool
+                .phrases
+                .iter()
+                .any(|(phrase, tag)| speaks(tag) && normalized::comparison_key(phrase) == said);
             named && !said.is_empty() && needs_nothing(&tool.spec.schema)
         });
         fits.next().filter(|_| fits.next().is_none())
@@ -123,12 +127,12 @@ fn needs_nothing(schema: &Value) -> bool {
     schema.get("required").and_then(Value::as_array).is_none_or(Vec::is_empty)
 }
 
-impl Listed {
-    fn offered(self, alias: String, language: &str) -> Offered {
+impl ToolListEntry {
+    fn into_offered(self, alias: String, language: &str) -> TurnTool {
         let title = self.title.or(self.annotations.title);
         let phrases = self.mentra_extensions.and_then(|extensions| extensions.activation_phrases);
         let description = match self.description.as_str() {
-            "" => title.clone().unwrap_or_else(|| person(self.name.local())),
+            "" => title.clone().unwrap_or_else(|| humanize_name(self.name.local_name())),
             text => text.to_owned(),
         };
         let spec = ToolSpec {
@@ -136,22 +140,22 @@ impl Listed {
             description: with_hints(description, phrases.as_ref(), language),
             schema: self.input_schema,
         };
-        let about = ToolAbout {
+        let about = ToolDisplay {
             name: self.name.to_string(),
-            title: Some(title.unwrap_or_else(|| person(self.name.local()))),
+            title: Some(title.unwrap_or_else(|| humanize_name(self.name.local_name()))),
             app: Some(app_name(self.name.package())),
             icon: None,
         };
         let phrases = phrases.as_ref().map(phrases_of).unwrap_or_default();
         let phrases = phrases.into_iter().map(|(text, tag)| (text.to_owned(), tag.map(str::to_owned)));
-        Offered { spec: Arc::new(spec), place: Place::Here, about, phrases: phrases.collect() }
+        TurnTool { spec: Arc::new(spec), place: ToolLocation::Here, about, phrases: phrases.collect() }
     }
 }
 
 /// The description with the phrases of the user's language: a model that reads them takes the tool when it hears one.
 fn with_hints(description: String, phrases: Option<&ActivationPhrases>, language: &str) -> String {
     let all = phrases.map(phrases_of).unwrap_or_default();
-    let speaks = |(_, tag): &&(&str, Option<&str>)| tag.is_none_or(|tag| primary(tag) == language);
+    let speaks = |(_, tag): &&(&str, Option<&str>)| tag.is_none_or(|tag| primary_subtag(tag) == language);
     let hints: Vec<String> =
         all.iter().filter(speaks).take(MAX_HINTS).map(|(text, _)| format!("\"{text}\"")).collect();
     if hints.is_empty() {
@@ -161,21 +165,21 @@ fn with_hints(description: String, phrases: Option<&ActivationPhrases>, language
 }
 
 /// A tool that these glasses cannot run, so that a model which is asked for it has something to call and learns why.
-fn missing(tool: &HiddenTool, alias: String) -> Offered {
-    let title = person(tool.name.local());
+fn unavailable_tool(tool: &HiddenTool, alias: String) -> TurnTool {
+    let title = humanize_name(tool.name.local_name());
     let description = format!("{title}. It cannot run on these glasses: it {}.", tool.reason);
     let spec = ToolSpec { name: alias, description, schema: json!({ "type": "object" }) };
-    let about = ToolAbout {
+    let about = ToolDisplay {
         name: tool.name.to_string(),
         title: Some(title),
         app: Some(app_name(tool.name.package())),
         icon: None,
     };
-    Offered { spec: Arc::new(spec), place: Place::Here, about, phrases: Vec::new() }
+    TurnTool { spec: Arc::new(spec), place: ToolLocation::Here, about, phrases: Vec::new() }
 }
 
 /// `take_photo` as people say it: `Take photo`.
-fn person(name: &str) -> String {
+fn humanize_name(name: &str) -> String {
     let words = name.replace(['_', '-', '.'], " ");
     let mut letters = words.trim().chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
@@ -183,14 +187,14 @@ fn person(name: &str) -> String {
 
 /// The platform lists no names of apps, so the last part of the package stands in: `com.example.todo` is `Todo`.
 fn app_name(package: &PackageName) -> String {
-    person(package.as_str().rsplit('.').next().unwrap_or_default())
+    humanize_name(package.as_str().rsplit('.').next().unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(language: &str) -> Tools {
+    fn read(language: &str) -> UserTools {
         let tool = |name: &str, more: Value| {
             let mut tool =
                 json!({ "name": name, "description": "Does it", "inputSchema": { "type": "object" } });
@@ -212,7 +216,7 @@ mod tests {
                 { "name": "com.example.todo:off", "reason": "switched off by the user" },
             ],
         });
-        Tools::read(body.to_string().as_bytes(), language, &"com.own".parse().unwrap()).unwrap()
+        UserTools::parse_listing(body.to_string().as_bytes(), language, &"com.own".parse().unwrap()).unwrap()
     }
 
     #[test]
@@ -232,11 +236,11 @@ mod tests {
     #[test]
     fn only_what_says_so_is_asked_about() {
         let tools = read("en");
-        assert_eq!(tools.care("com_example_todo__wipe"), Care::Ask);
-        assert_eq!(tools.care("com_example_todo__add"), Care::Run);
-        assert_eq!(tools.care("com_example_todo__show"), Care::Run);
+        assert_eq!(tools.run_policy("com_example_todo__wipe"), ToolRunPolicy::Ask);
+        assert_eq!(tools.run_policy("com_example_todo__add"), ToolRunPolicy::Run);
+        assert_eq!(tools.run_policy("com_example_todo__show"), ToolRunPolicy::Run);
         let reason = "needs a camera; Even Realities G1 has none".to_owned();
-        assert_eq!(tools.care("com_example_camera__take_photo"), Care::Refuse(reason));
+        assert_eq!(tools.run_policy("com_example_camera__take_photo"), ToolRunPolicy::Refuse(reason));
         assert!(tools.view.find("com_example_todo__off").is_none(), "what the user hides is not mentioned");
         assert_eq!((tools.count, tools.hidden.len()), (3, 1));
     }
@@ -253,18 +257,18 @@ mod tests {
     fn an_exact_phrase_means_one_tool_that_needs_nothing() {
         let tools = read("de");
         assert_eq!(
-            tools.said_exactly("Zeig meine Liste!", "de").unwrap().about.name,
+            tools.find_by_phrase("Zeig meine Liste!", "de").unwrap().about.name,
             "com.example.todo:show"
         );
-        assert!(tools.said_exactly("zeig meine Liste bitte", "de").is_none());
-        assert!(tools.said_exactly("show my list", "de").is_none(), "another language");
-        assert!(tools.said_exactly("add something", "de").is_none(), "it needs an item");
-        assert!(tools.said_exactly("", "de").is_none());
+        assert!(tools.find_by_phrase("zeig meine Liste bitte", "de").is_none());
+        assert!(tools.find_by_phrase("show my list", "de").is_none(), "another language");
+        assert!(tools.find_by_phrase("add something", "de").is_none(), "it needs an item");
+        assert!(tools.find_by_phrase("", "de").is_none());
     }
 
     #[test]
     fn a_listing_that_is_none_is_an_error() {
-        assert!(Tools::read(b"{}", "en", &"com.own".parse().unwrap()).is_err());
-        assert!(Tools::read(b"<html>", "en", &"com.own".parse().unwrap()).is_err());
+        assert!(UserTools::parse_listing(b"{}", "en", &"com.own".parse().unwrap()).is_err());
+        assert!(UserTools::parse_listing(b"<html>", "en", &"com.own".parse().unwrap()).is_err());
     }
 }

@@ -3,11 +3,11 @@
 //! | look for | in |
 //! | --- | --- |
 //! | requests and answers | [`cloud`] |
-//! | a listing, made ready for a model | [`list`] |
+//! | a listing, made ready for a model | [`list_tools`] |
 //! | what happens between a model's call and the request | [`RemoteTools`] |
 
-pub mod cloud;
 pub mod list;
+pub mod platform;
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -18,25 +18,25 @@ use async_trait::async_trait;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use toolyard_agent::{
-    message::Call,
-    tools::{FrozenTools, Offered, ToolView, Toolset},
+    message::ModelToolCall,
+    tools::{FrozenTools, ToolProvider, ToolView, TurnTool},
 };
 use toolyard_app_sdk::UserId;
-use toolyard_core::{Reply, ToolError, executor::Outcome, ports::NoticeSink};
+use toolyard_core::{CallReply, ToolError, executor::CallOutcome, ports::NoticeSink};
 use toolyard_protocol::{
     ErrorCode,
     result::{McpResult, ToolResult},
 };
 
 use self::{
-    cloud::{Cloud, CloudError},
-    list::{Care, Tools},
+    list::{ToolRunPolicy, UserTools},
+    platform::{ListingError, PlatformClient},
 };
 use crate::{
-    ask::{Approval, Approvals},
-    choices::Speak,
+    approval::{ApprovalAnswer, ApprovalPrompt},
+    choices::SpeechMode,
     glasses::Glasses,
-    words::{Language, Say},
+    localization::{LocalizedMessage, SpokenLanguage},
 };
 
 /// Longest arguments that a user is read before they say yes, in letters.
@@ -44,16 +44,16 @@ const MAX_SHOWN: usize = 80;
 
 /// What a turn has to know that its events do not tell.
 #[derive(Debug, Default)]
-pub struct Notes {
+pub struct AnswerNotes {
     /// The whole answer, where a tool gave it: nothing is left for a model to say.
     last_words: Mutex<Option<String>>,
     /// Said beside the answer.
     remark: Mutex<Option<String>>,
 }
 
-impl Notes {
+impl AnswerNotes {
     /// To be said beside the answer.
-    pub fn remark(&self, words: String) {
+    pub fn set_remark(&self, words: String) {
         *self.remark.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
     }
 
@@ -67,7 +67,7 @@ impl Notes {
         self.last_words.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(crate) fn say(&self, words: String) {
+    pub(crate) fn set_last_words(&self, words: String) {
         *self.last_words.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
     }
 }
@@ -75,80 +75,80 @@ impl Notes {
 /// The tools of one question.
 pub struct RemoteTools {
     /// Who runs them.
-    pub cloud: Arc<Cloud>,
+    pub platform: Arc<PlatformClient>,
     /// For whom.
     pub user: UserId,
     /// The first part of the user's language tag.
     pub tag: String,
     /// For sentences.
-    pub language: Language,
+    pub language: SpokenLanguage,
     /// Who is asked, and on what.
     pub glasses: Arc<dyn Glasses>,
     /// Whether questions are spoken.
-    pub speak: Speak,
+    pub speak: SpeechMode,
     /// The open question.
-    pub approvals: Arc<Approvals>,
+    pub approvals: Arc<ApprovalPrompt>,
     /// How long it is open.
     pub approval_wait: Duration,
     /// Longest call.
     pub call_wait: Duration,
     /// What the turn has to know.
-    pub notes: Arc<Notes>,
+    pub notes: Arc<AnswerNotes>,
     /// What was listed already, for the first step.
-    pub given: Mutex<Option<Arc<Tools>>>,
+    pub listing: Mutex<Option<Arc<UserTools>>>,
 }
 
 impl RemoteTools {
     /// A listing that was just made: the first step needs no other.
-    pub fn give(&self, tools: Arc<Tools>) {
-        *self.given.lock().unwrap_or_else(PoisonError::into_inner) = Some(tools);
+    pub fn set_listing(&self, tools: Arc<UserTools>) {
+        *self.listing.lock().unwrap_or_else(PoisonError::into_inner) = Some(tools);
     }
 
     /// Asks the user. The wait begins when the question is on the glasses.
-    async fn may_run(&self, tool: &Offered, call: &Call) -> Result<(), ToolError> {
+    async fn ask_permission(&self, tool: &TurnTool, call: &ModelToolCall) -> Result<(), ToolError> {
         let about = &tool.about;
         let (title, app) =
             (about.title.as_deref().unwrap_or(&about.name), about.app.as_deref().unwrap_or_default());
-        let with = arguments_in_words(call);
-        let question = Say::MayI { tool: title, app, with: &with }.text(self.language);
+        let with = format_arguments(call);
+        let question = LocalizedMessage::MayI { tool: title, app, with: &with }.to_text(self.language);
         let device = self.glasses.device();
         let put = async {
             if device.has_display {
-                self.glasses.show(&question, self.approval_wait).await;
+                self.glasses.show_text(&question, self.approval_wait).await;
             }
-            if device.speaks(self.speak) || !device.has_display {
-                self.glasses.speak(&question).await;
+            if device.should_speak(self.speak) || !device.has_display {
+                self.glasses.speak_text(&question).await;
             }
         };
-        let text = match self.approvals.ask(put, self.approval_wait).await {
-            Approval::Yes => return Ok(()),
-            Approval::No => {
+        let text = match self.approvals.ask_user(put, self.approval_wait).await {
+            ApprovalAnswer::Yes => return Ok(()),
+            ApprovalAnswer::No => {
                 "The user said no, so it was not run. Do not try again; say that nothing was changed."
             }
-            Approval::Silence => {
+            ApprovalAnswer::Silence => {
                 "The user did not answer, so it was not run. Do not try again; say that nothing was changed."
             }
         };
         Err(ToolError::new(ErrorCode::Denied, text))
     }
 
-    fn refused(&self, tool: &Offered, reason: &str) -> Outcome {
+    fn refuse_call(&self, tool: &TurnTool, reason: &str) -> CallOutcome {
         let title = tool.about.title.as_deref().unwrap_or(&tool.about.name);
-        let words = Say::Needs { tool: title, parts: reason }.text(self.language);
-        self.notes.say(words.clone());
-        Ok(Reply::Done(ToolResult::plain(McpResult::error(&words))))
+        let words = LocalizedMessage::Needs { tool: title, parts: reason }.to_text(self.language);
+        self.notes.set_last_words(words.clone());
+        Ok(CallReply::Done(ToolResult::from_mcp(McpResult::from_error_text(&words))))
     }
 }
 
 #[async_trait]
-impl Toolset for RemoteTools {
+impl ToolProvider for RemoteTools {
     async fn freeze(&self) -> Result<Box<dyn FrozenTools + '_>, ToolError> {
-        let given = self.given.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let given = self.listing.lock().unwrap_or_else(PoisonError::into_inner).take();
         let tools = match given {
             Some(tools) => tools,
-            None => self.cloud.list(&self.user, &self.tag).await.map_err(|error| match error {
-                CloudError::NotAllowed(_) => ToolError::new(ErrorCode::Denied, error.to_string()),
-                CloudError::Down(_) => ToolError::new(ErrorCode::NetworkError, error.to_string()),
+            None => self.platform.list_tools(&self.user, &self.tag).await.map_err(|error| match error {
+                ListingError::NotAllowed(_) => ToolError::new(ErrorCode::Denied, error.to_string()),
+                ListingError::Down(_) => ToolError::new(ErrorCode::NetworkError, error.to_string()),
             })?,
         };
         Ok(Box::new(ListedTools { remote: self, tools }))
@@ -158,7 +158,7 @@ impl Toolset for RemoteTools {
 /// The tools of one step, as the server listed them.
 struct ListedTools<'a> {
     remote: &'a RemoteTools,
-    tools: Arc<Tools>,
+    tools: Arc<UserTools>,
 }
 
 #[async_trait]
@@ -169,42 +169,42 @@ impl FrozenTools for ListedTools<'_> {
 
     async fn call(
         &self,
-        tool: &Offered,
-        call: &Call,
+        tool: &TurnTool,
+        call: &ModelToolCall,
         news: NoticeSink,
         cancel: CancellationToken,
-    ) -> Outcome {
+    ) -> CallOutcome {
         let remote = self.remote;
-        match self.tools.care(&tool.spec.name) {
-            Care::Run => {}
-            Care::Ask => tokio::select! {
+        match self.tools.run_policy(&tool.spec.name) {
+            ToolRunPolicy::Run => {}
+            ToolRunPolicy::Ask => tokio::select! {
                 biased;
-                () = cancel.cancelled() => return Err(not_wanted()),
-                allowed = remote.may_run(tool, call) => allowed?,
+                () = cancel.cancelled() => return Err(cancelled_error()),
+                allowed = remote.ask_permission(tool, call) => allowed?,
             },
-            Care::Refuse(reason) => return remote.refused(tool, &reason),
+            ToolRunPolicy::Refuse(reason) => return remote.refuse_call(tool, &reason),
         }
-        let running = remote.cloud.execute(&remote.user, &tool.about.name, &call.arguments, &news);
+        let running = remote.platform.execute_tool(&remote.user, &tool.about.name, &call.arguments, &news);
         let outcome = tokio::select! {
             // Looked at first: what is not wanted any more is not sent.
             biased;
-            () = cancel.cancelled() => Err(not_wanted()),
-            outcome = timeout(remote.call_wait, running) => outcome.unwrap_or_else(|_| Err(too_late())),
+            () = cancel.cancelled() => Err(cancelled_error()),
+            outcome = timeout(remote.call_wait, running) => outcome.unwrap_or_else(|_| Err(timeout_error())),
         };
-        outcome.map_err(|error| explained(error, tool.about.app.as_deref().unwrap_or("The app")))
+        outcome.map_err(|error| explain_error(error, tool.about.app.as_deref().unwrap_or("The app")))
     }
 }
 
-fn not_wanted() -> ToolError {
+fn cancelled_error() -> ToolError {
     ToolError::new(ErrorCode::Cancelled, "Nobody waits for it any more.")
 }
 
-fn too_late() -> ToolError {
+fn timeout_error() -> ToolError {
     ToolError::new(ErrorCode::Timeout, "The tool did not answer in time; whether it ran is not known.")
 }
 
 /// Whether an app is down, as far as a user cares: it was asked, and nothing came of it.
-pub fn is_down(code: ErrorCode) -> bool {
+pub fn is_app_down(code: ErrorCode) -> bool {
     matches!(
         code,
         ErrorCode::AppNotAvailable
@@ -218,8 +218,8 @@ pub fn is_down(code: ErrorCode) -> bool {
 }
 
 /// An error with what a model shall do about it.
-fn explained(mut error: ToolError, app: &str) -> ToolError {
-    if is_down(error.code) {
+fn explain_error(mut error: ToolError, app: &str) -> ToolError {
+    if is_app_down(error.code) {
         tracing::warn!(app, %error, "an app does not answer");
         let maybe = if error.code == ErrorCode::Timeout { " It may have run all the same." } else { "" };
         error.for_model = format!(
@@ -231,7 +231,7 @@ fn explained(mut error: ToolError, app: &str) -> ToolError {
 }
 
 /// The arguments as people read them: `: milk, 2`. Names are left out, and long texts cut.
-fn arguments_in_words(call: &Call) -> String {
+fn format_arguments(call: &ModelToolCall) -> String {
     let values: Vec<String> = match serde_json::from_str(call.arguments.get()) {
         Ok(serde_json::Value::Object(fields)) => fields
             .values()
@@ -256,7 +256,11 @@ mod tests {
     use super::*;
 
     fn with(arguments: serde_json::Value) -> String {
-        arguments_in_words(&Call { id: "c".to_owned(), name: "n".to_owned(), arguments: to_raw(&arguments) })
+        format_arguments(&ModelToolCall {
+            id: "c".to_owned(),
+            name: "n".to_owned(),
+            arguments: to_raw(&arguments),
+        })
     }
 
     #[test]
@@ -269,11 +273,13 @@ mod tests {
 
     #[test]
     fn what_is_down_is_told_without_technical_terms() {
-        let error =
-            explained(ToolError::new(ErrorCode::AppNotAvailable, "connect ECONNREFUSED 127.0.0.1"), "Todo");
+        let error = explain_error(
+            ToolError::new(ErrorCode::AppNotAvailable, "connect ECONNREFUSED 127.0.0.1"),
+            "Todo",
+        );
         assert!(error.for_model.starts_with("Todo does not answer right now. Tell the user so"));
         assert!(!error.for_model.contains("127"));
-        let own = explained(ToolError::new(ErrorCode::ExecutionError, "There is no todo 7."), "Todo");
+        let own = explain_error(ToolError::new(ErrorCode::ExecutionError, "There is no todo 7."), "Todo");
         assert_eq!(own.for_model, "There is no todo 7.");
     }
 }

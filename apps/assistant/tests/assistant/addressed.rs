@@ -3,7 +3,9 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
-use toolyard_assistant::addressed::{Heard, Listener, Patience, Verdict, wake::WakeWords};
+use toolyard_assistant::listener::{
+    ListenerDecision, ListeningSettings, QuestionListener, SpeechPiece, wake::WakeWords,
+};
 
 const UTTERANCES: &str = include_str!("../../data/utterances.tsv");
 
@@ -32,31 +34,32 @@ impl Count {
 
 /// Whether the words become a question in that situation.
 fn is_heard(situation: &str, words: &str) -> bool {
-    let mut listener = Listener::new(Arc::new(WakeWords::default()), Patience::default());
+    let mut listener = QuestionListener::new(Arc::new(WakeWords::default()), ListeningSettings::default());
     let start = Instant::now();
     let wait = match situation {
         "idle" => 0,
         "pressed" => {
-            assert_eq!(listener.press(start), Verdict::Listens);
+            assert_eq!(listener.on_press(start), ListenerDecision::Listening);
             1
         }
         "after" | "aside" => {
-            listener.answered(start);
+            listener.answer_ended(start);
             3
         }
         "late" => {
-            listener.answered(start);
+            listener.answer_ended(start);
             12
         }
         "busy" => {
-            listener.busy();
+            listener.answer_started();
             1
         }
         other => panic!("{other} is no situation"),
     };
     let now = start + Duration::from_secs(wait);
-    let verdict = listener.hear(Heard { text: words, is_final: true, ..Heard::default() }, now);
-    matches!(verdict, Verdict::Asked(_))
+    let verdict =
+        listener.on_speech(SpeechPiece { text: words, is_final: true, ..SpeechPiece::default() }, now);
+    matches!(verdict, ListenerDecision::Question(_))
 }
 
 #[test]

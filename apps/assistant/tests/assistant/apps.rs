@@ -2,7 +2,7 @@
 
 use http::Method;
 use serde_json::json;
-use toolyard_testkit::{Act, model::Answer};
+use toolyard_testkit::{AppBehavior, model::ScriptedReply};
 
 use crate::stage::{ASSISTANT, ECHO_ALIAS, Stage, TODO, echo_tool};
 
@@ -14,14 +14,15 @@ async fn an_app_that_shows_its_answer_is_not_talked_over() {
     let stage = Stage::start().await;
     stage.todo("ada").await;
     let mut ada = stage.user("ada", "Simulated Glasses").await;
-    stage
-        .model
-        .answers([Answer::call(ADD, json!({ "todo_item": "buy milk" })), Answer::text("The next question.")]);
+    stage.model.queue_replies([
+        ScriptedReply::call(ADD, json!({ "todo_item": "buy milk" })),
+        ScriptedReply::text("The next question."),
+    ]);
     ada.say("hey toolyard remind me to buy milk").await;
     ada.sees("1. buy milk").await;
     // A follow-up is heard as soon as the first answer is over, so whatever the assistant had to show or say of that comes before.
     let (first, mut number) = (ada.happened.len(), 0);
-    while stage.model.seen().len() < 2 {
+    while stage.model.requests().len() < 2 {
         number += 1;
         assert!(number < 1_000, "the first answer does not end");
         ada.say(&format!("and number {number}")).await;
@@ -50,7 +51,10 @@ async fn wants_it_deleted_by(stage: &Stage, speaker: Option<&str>) -> crate::sta
     let call = json!({ "name": format!("{TODO}:add_todo"), "arguments": { "todo_item": "buy milk" } });
     stage.ask(Some("ada"), Method::POST, "/api/tools/execute", call).await;
     ada.sees("1. buy milk").await;
-    stage.model.answers([Answer::call(DELETE, json!({ "todo_id": "1" })), Answer::text("That was it.")]);
+    stage.model.queue_replies([
+        ScriptedReply::call(DELETE, json!({ "todo_id": "1" })),
+        ScriptedReply::text("That was it."),
+    ]);
     ada.say_as(speaker, "hey toolyard delete the first todo").await;
     ada
 }
@@ -123,9 +127,9 @@ async fn silence_is_a_no() {
 async fn what_says_nothing_of_itself_is_not_asked_about() {
     let stage = Stage::start().await;
     let echo = stage.echo("ada").await;
-    echo.acts(Act::content(json!("ok")));
+    echo.set_behavior(AppBehavior::content(json!("ok")));
     let mut ada = stage.user("ada", "Even Realities G1").await;
-    stage.model.answers([Answer::call(ECHO_ALIAS, json!({})), Answer::text("It ran.")]);
+    stage.model.queue_replies([ScriptedReply::call(ECHO_ALIAS, json!({})), ScriptedReply::text("It ran.")]);
     ada.say("hey toolyard echo").await;
     let seen = ada.until("It ran.").await;
     assert!(seen.iter().all(|(_, text)| !text.contains("yes or no")), "{seen:?}");
@@ -138,22 +142,25 @@ async fn a_tool_that_needs_a_camera_is_answered_with_the_reason() {
         "tools": [{ "name": "take_photo", "description": "Takes one", "inputSchema": { "type": "object" } }] });
     let app = stage.app("ada", "com.example.camera", camera).await;
     let mut ada = stage.user("ada", "Even Realities G1").await;
-    stage.model.answers([Answer::call("com_example_camera__take_photo", json!({}))]);
+    stage.model.queue_replies([ScriptedReply::call("com_example_camera__take_photo", json!({}))]);
     ada.say("hey toolyard take a photo").await;
     assert_eq!(ada.sees("camera").await, "Take photo needs a camera; your glasses have none.");
-    assert!(app.seen("/tool").is_empty());
-    assert_eq!(stage.model.seen().len(), 1, "the reason is the whole answer");
+    assert!(app.requests("/tool").is_empty());
+    assert_eq!(stage.model.requests().len(), 1, "the reason is the whole answer");
     assert!(stage.system().contains("Take photo (needs a camera; Even Realities G1 has none)"));
-    stage.model.answers([Answer::call("com_example_camera__take_photo", json!({}))]);
+    stage.model.queue_replies([ScriptedReply::call("com_example_camera__take_photo", json!({}))]);
     ada.say_in("de-DE", "Hallo Toolyard, mach ein Foto").await;
     ada.sees("braucht eine Kamera").await;
     // On other glasses it is a tool like any other.
     ada.wears("Mentra Live").await;
-    app.acts(Act::content(json!("smile")));
-    stage.model.answers([Answer::call("com_example_camera__take_photo", json!({})), Answer::text("Taken.")]);
+    app.set_behavior(AppBehavior::content(json!("smile")));
+    stage.model.queue_replies([
+        ScriptedReply::call("com_example_camera__take_photo", json!({})),
+        ScriptedReply::text("Taken."),
+    ]);
     ada.say("hey toolyard take a photo now").await;
     assert_eq!(ada.spoken().await, "Taken.");
-    assert_eq!(app.seen("/tool").len(), 1);
+    assert_eq!(app.requests("/tool").len(), 1);
 }
 
 #[tokio::test]
@@ -162,7 +169,7 @@ async fn without_the_grant_it_says_what_to_do() {
     let _echo = stage.echo("ada").await;
     let device = stage.device("ada", "Even Realities G1").await;
     let mut ada = stage.open(device, "ada").await;
-    stage.model.always(Answer::text("I cannot do that yet."));
+    stage.model.set_default_reply(ScriptedReply::text("I cannot do that yet."));
     ada.say("hey toolyard echo").await;
     ada.sees("I cannot do that yet.").await;
     ada.sees("I see no tools of your apps.").await;
@@ -170,7 +177,7 @@ async fn without_the_grant_it_says_what_to_do() {
     stage.ask(Some("ada"), Method::PUT, &format!("/api/installs/{ASSISTANT}/assistant"), json!({})).await;
     ada.say("hey toolyard and now").await;
     ada.sees("I cannot do that yet.").await;
-    let tools = stage.model.seen().last().unwrap().body["tools"].to_string();
+    let tools = stage.model.requests().last().unwrap().body["tools"].to_string();
     assert!(tools.contains(ECHO_ALIAS), "{tools}");
 }
 
@@ -182,7 +189,7 @@ async fn whoever_is_not_let_in_is_told_in_words() {
     stage.ask(None, Method::POST, &format!("/api/apps/{ASSISTANT}/key"), json!({})).await;
     ada.say("hey toolyard what is on my list").await;
     ada.sees("I may not use your apps.").await;
-    assert!(stage.model.seen().is_empty());
+    assert!(stage.model.requests().is_empty());
 }
 
 #[tokio::test]
@@ -191,8 +198,8 @@ async fn a_tool_with_an_explicit_false_is_not_asked_about() {
     let harmless = json!({ "annotations": { "destructiveHint": false } });
     let echo = stage.app("ada", "com.example.echo", json!({ "tools": [echo_tool(harmless)] })).await;
     let mut ada = stage.user("ada", "Even Realities G1").await;
-    stage.model.answers([Answer::call(ECHO_ALIAS, json!({})), Answer::text("It ran.")]);
+    stage.model.queue_replies([ScriptedReply::call(ECHO_ALIAS, json!({})), ScriptedReply::text("It ran.")]);
     ada.say("hey toolyard echo").await;
     ada.sees("It ran.").await;
-    assert_eq!(echo.seen("/tool").len(), 1);
+    assert_eq!(echo.requests("/tool").len(), 1);
 }

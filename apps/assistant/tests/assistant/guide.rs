@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use tokio::process::Command;
-use toolyard_assistant::config::Config;
-use toolyard_testkit::page::{blocks, expect_shown};
+use toolyard_assistant::config::AssistantConfig;
+use toolyard_testkit::page::{assert_output_matches, code_blocks};
 
 use crate::stage::{bare_server, soon};
 
@@ -31,11 +31,11 @@ async fn shell(folder: &Path, lines: &str) -> String {
 async fn your_own_assistant() {
     let (url, _server, folder) = bare_server().await;
     let mut output = String::new();
-    for (language, block) in blocks(GUIDE) {
+    for (language, block) in code_blocks(GUIDE) {
         match language {
             "sh" => output = shell(folder.path(), &block.replace("http://127.0.0.1:8787", &url)).await,
-            "text" => expect_shown(&output, block),
-            "toml" => drop(toml::from_str::<Config>(block).unwrap()),
+            "text" => assert_output_matches(&output, block),
+            "toml" => drop(toml::from_str::<AssistantConfig>(block).unwrap()),
             // Whatever does not end by itself: the other tests of this binary do the same.
             "console" => {}
             other => panic!("a block of {other} is neither run nor read"),
@@ -45,9 +45,9 @@ async fn your_own_assistant() {
 
 #[test]
 fn the_settings_of_the_page_are_the_defaults() {
-    let (_, block) = blocks(PAGE).find(|(language, _)| *language == "toml").unwrap();
-    let shown: Config = toml::from_str(block).unwrap();
-    let usual = Config::default();
+    let (_, block) = code_blocks(PAGE).find(|(language, _)| *language == "toml").unwrap();
+    let shown: AssistantConfig = toml::from_str(block).unwrap();
+    let usual = AssistantConfig::default();
     assert_eq!(
         (&shown.listening, &shown.answer, &shown.history),
         (&usual.listening, &usual.answer, &usual.history)

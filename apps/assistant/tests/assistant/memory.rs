@@ -2,12 +2,12 @@
 
 use serde_json::json;
 use toolyard_protocol::ToolName;
-use toolyard_testkit::model::Answer;
+use toolyard_testkit::model::ScriptedReply;
 
 use crate::stage::{Glasses, Stage};
 
 async fn asks(stage: &Stage, user: &mut Glasses, question: &str, answer: &str) {
-    stage.model.answers([Answer::text(answer)]);
+    stage.model.queue_replies([ScriptedReply::text(answer)]);
     user.say(&format!("hey toolyard {question}")).await;
     user.sees(answer).await;
 }
@@ -69,7 +69,10 @@ async fn forget_is_a_command_and_a_tool() {
     assert_eq!(stage.conversation(), ["user: what is my cat called"]);
     // In other words a model has to understand it; it deletes, so it is asked about.
     let forget: ToolName = "com.toolyard.assistant:forget_conversation".parse().unwrap();
-    stage.model.answers([Answer::call(forget.alias().as_str(), json!({})), Answer::text("All gone.")]);
+    stage.model.queue_replies([
+        ScriptedReply::call(forget.alias().as_str(), json!({})),
+        ScriptedReply::text("All gone."),
+    ]);
     ada.say("hey toolyard please drop everything you know of me").await;
     ada.sees("Forget our conversation? Say yes or no.").await;
     ada.say("yes").await;
@@ -86,12 +89,13 @@ async fn a_long_conversation_is_trimmed_with_a_summary() {
     asks(&stage, &mut ada, &format!("number 0 {long}"), "Answer number 0.").await;
     asks(&stage, &mut ada, &format!("number 1 {long}"), "Answer number 1.").await;
     // Two exchanges of about 45 tokens fit. With the third, the model is asked for a summary as well, in the background.
-    stage
-        .model
-        .answers([Answer::text("Answer number 2."), Answer::text("They counted, and their cat is Minka.")]);
+    stage.model.queue_replies([
+        ScriptedReply::text("Answer number 2."),
+        ScriptedReply::text("They counted, and their cat is Minka."),
+    ]);
     ada.say(&format!("hey toolyard number 2 {long}")).await;
     ada.sees("Answer number 2.").await;
-    let asked = stage.model.wait_seen(4).await;
+    let asked = stage.model.wait_requests(4).await;
     let summary = asked.iter().find(|asked| {
         asked.body["messages"][0]["content"].to_string().contains("You shorten a conversation")
     });
@@ -101,7 +105,7 @@ async fn a_long_conversation_is_trimmed_with_a_summary() {
         asks(&stage, &mut ada, &format!("what is my cat called {tries}"), &format!("Minka {tries}.")).await;
         let system = stage
             .model
-            .seen()
+            .requests()
             .into_iter()
             .rev()
             .find(|asked| !asked.body["tools"].is_null())

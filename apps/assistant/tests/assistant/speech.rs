@@ -1,7 +1,7 @@
 //! Speech: on, off, and by the glasses.
 
 use serde_json::json;
-use toolyard_testkit::model::Answer;
+use toolyard_testkit::model::ScriptedReply;
 
 use crate::stage::Stage;
 
@@ -9,7 +9,9 @@ use crate::stage::Stage;
 async fn glasses_with_a_speaker_speak_sentence_by_sentence() {
     let stage = Stage::start().await;
     let mut ada = stage.user("ada", "Mentra Live").await;
-    stage.model.answers([Answer::pieces(["It is half past three. ", "And it"]).hold().and_text(" rains.")]);
+    stage.model.queue_replies([ScriptedReply::pieces(["It is half past three. ", "And it"])
+        .and_hold()
+        .and_text(" rains.")]);
     ada.say("hey toolyard what time is it").await;
     assert_eq!(ada.spoken().await, "It is half past three.", "the rest is not written yet");
     stage.model.release(1);
@@ -20,7 +22,7 @@ async fn glasses_with_a_speaker_speak_sentence_by_sentence() {
 async fn glasses_without_a_speaker_stay_silent_unless_the_user_wants_speech() {
     let stage = Stage::start().await;
     let mut ada = stage.user("ada", "Even Realities G1").await;
-    stage.model.always(Answer::text("Half past three."));
+    stage.model.set_default_reply(ScriptedReply::text("Half past three."));
     ada.say("hey toolyard what time is it").await;
     let happened = ada.until("I see no tools").await;
     assert!(happened.iter().all(|(kind, _)| kind == "shown"), "{happened:?}");
@@ -34,7 +36,7 @@ async fn off_is_off() {
     let stage = Stage::start().await;
     let mut ada = stage.user("ada", "Simulated Glasses").await;
     stage.choose("ada", json!({ "speak": "off" })).await;
-    stage.model.always(Answer::text("Half past three."));
+    stage.model.set_default_reply(ScriptedReply::text("Half past three."));
     ada.say("hey toolyard what time is it").await;
     let happened = ada.until("I see no tools").await;
     assert!(happened.iter().all(|(kind, _)| kind == "shown"), "{happened:?}");
@@ -44,10 +46,12 @@ async fn off_is_off() {
 async fn a_stop_stops_the_voice() {
     let stage = Stage::start().await;
     let mut ada = stage.user("ada", "Mentra Live").await;
-    stage.model.answers([Answer::pieces(["Once upon a time. ", "There"]).hold().and_text(" was a king.")]);
+    stage.model.queue_replies([ScriptedReply::pieces(["Once upon a time. ", "There"])
+        .and_hold()
+        .and_text(" was a king.")]);
     ada.say("hey toolyard tell me a story").await;
     ada.spoken().await;
     ada.say("stop").await;
     ada.hear("audio_stop_request").await;
-    stage.model.wait_left(1).await;
+    stage.model.wait_abandoned(1).await;
 }

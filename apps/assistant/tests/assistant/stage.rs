@@ -19,13 +19,13 @@ use tokio_util::{
 };
 use toolyard_app_sdk::AppServer;
 use toolyard_assistant::{
-    Assistant, World, choices,
-    config::{Config, ModelConfig},
-    page::Reading,
-    registration,
+    Assistant, SystemPorts, choices,
+    config::{AssistantConfig, ModelEndpointConfig},
+    page::ReadingTime,
+    registration_body,
 };
 use toolyard_net::{ClientSettings, Guard, HttpClient};
-use toolyard_protocol::secret::Secret;
+use toolyard_protocol::secret::SecretText;
 use toolyard_server::Server;
 use toolyard_testkit::{FakeApp, model::ScriptedModel};
 
@@ -46,7 +46,7 @@ pub(crate) struct Stage {
     pub(crate) model: ScriptedModel,
     pub(crate) url: String,
     http: HttpClient,
-    config: Config,
+    config: AssistantConfig,
     keys: (String, String),
     address: SocketAddr,
     running: Option<(CancellationToken, JoinHandle<()>)>,
@@ -70,7 +70,7 @@ pub(crate) async fn bare_server() -> (String, DropGuard, tempfile::TempDir) {
     config.store.path = folder.path().join("toolyard.db");
     config.builtin.enabled = false;
     config.model_search.local_servers = false;
-    let server = Server::start(config, toolyard_server::World::default()).await.unwrap();
+    let server = Server::start(config, toolyard_server::ServerDependencies::default()).await.unwrap();
     let (url, stop) = (format!("http://{}", server.address), CancellationToken::new());
     TaskTracker::new().spawn(server.run(stop.clone()));
     (url, stop.drop_guard(), folder)
@@ -82,32 +82,32 @@ impl Stage {
     }
 
     /// With other settings of the assistant.
-    pub(crate) async fn with(change: impl FnOnce(&mut Config)) -> Self {
+    pub(crate) async fn with(change: impl FnOnce(&mut AssistantConfig)) -> Self {
         let model = ScriptedModel::start().await;
         let (url, server, folder) = bare_server().await;
         let (stop, tasks) = (server.disarm(), TaskTracker::new());
-        let place = ModelConfig {
+        let place = ModelEndpointConfig {
             url: format!("{}/v1", model.url()),
             key_env: None,
-            calling: Some(toolyard_agent::model::Calling::Native),
+            calling: Some(toolyard_agent::model::CallingMode::Native),
         };
-        let mut config = Config {
+        let mut config = AssistantConfig {
             server: url.clone(),
             data: folder.path().join("assistant.db"),
             model: Some("local/scripted".to_owned()),
             models: [("local".to_owned(), place)].into(),
             local_servers: false,
-            ..Config::default()
+            ..AssistantConfig::default()
         };
         // Pages turn as fast as they can be looked at, and nothing is acknowledged unless a test wants it.
-        config.answer.reading = Reading { least_ms: 30, letter_ms: 0, most_ms: 30 };
+        config.answer.reading = ReadingTime { least_ms: 30, letter_ms: 0, most_ms: 30 };
         config.answer.acknowledge_ms = 20_000;
         change(&mut config);
-        let http = HttpClient::new(Guard::open(), ClientSettings::default());
+        let http = HttpClient::new(Guard::unrestricted(), ClientSettings::default());
         let address = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
         let keys = Default::default();
         let mut stage = Self { model, url, http, config, keys, address, running: None, tasks, stop, folder };
-        let body = registration(&stage.config, &format!("http://{address}"));
+        let body = registration_body(&stage.config, &format!("http://{address}"));
         let created = stage.ask(None, Method::POST, "/api/apps", body).await;
         let text = |name: &str| created[name].as_str().unwrap().to_owned();
         stage.keys = (text("apiKey"), text("signingSecret"));
@@ -118,8 +118,8 @@ impl Stage {
     /// Starts the assistant's process.
     pub(crate) async fn run(&mut self) {
         let (key, secret) = self.keys.clone();
-        let world = World::new(|_| None);
-        let assistant = Assistant::new(self.config.clone(), &Secret::new(key.as_str()), world).unwrap();
+        let world = SystemPorts::new(|_| None);
+        let assistant = Assistant::new(self.config.clone(), &SecretText::new(key.as_str()), world).unwrap();
         let builder =
             AppServer::builder(ASSISTANT).server(self.url.clone()).api_key(key).signing_secret(secret);
         let app = assistant.add_to(builder).unwrap().build().unwrap();
@@ -238,14 +238,14 @@ impl Stage {
 
     /// What the model was asked last: the texts of the conversation, one line each.
     pub(crate) fn conversation(&self) -> Vec<String> {
-        let seen = self.model.seen();
+        let seen = self.model.requests();
         let messages = seen.last().unwrap().body["messages"].as_array().unwrap().clone();
         messages.iter().filter(|message| message["role"] != "system").map(words).collect()
     }
 
     /// The system text of the last question.
     pub(crate) fn system(&self) -> String {
-        self.model.seen().last().unwrap().body["messages"][0]["content"].as_str().unwrap().to_owned()
+        self.model.requests().last().unwrap().body["messages"][0]["content"].as_str().unwrap().to_owned()
     }
 }
 
@@ -385,7 +385,7 @@ impl Glasses {
 
 #[test]
 fn the_registration_is_one() {
-    let body = registration(&Config::default(), "http://127.0.0.1:7011");
-    assert_eq!(body["settings"], choices::definitions(Config::default().history.keep));
+    let body = registration_body(&AssistantConfig::default(), "http://127.0.0.1:7011");
+    assert_eq!(body["settings"], choices::setting_definitions(AssistantConfig::default().history.keep));
     assert_eq!((&body["appType"], &body["kind"]), (&json!("background"), &json!("session")));
 }

@@ -1,8 +1,8 @@
 //! Slow and dead models, slow and dead apps: told in words that a user understands.
 
 use serde_json::json;
-use toolyard_assistant::config::ModelConfig;
-use toolyard_testkit::{Act, model::Answer};
+use toolyard_assistant::config::ModelEndpointConfig;
+use toolyard_testkit::{AppBehavior, model::ScriptedReply};
 
 use crate::stage::{ECHO_ALIAS, Stage};
 
@@ -10,7 +10,7 @@ use crate::stage::{ECHO_ALIAS, Stage};
 async fn a_slow_model_is_acknowledged() {
     let stage = Stage::with(|config| config.answer.acknowledge_ms = 50).await;
     let mut ada = stage.user("ada", "Even Realities G1").await;
-    stage.model.answers([Answer::text("At last.").hold_first()]);
+    stage.model.queue_replies([ScriptedReply::text("At last.").hold_first()]);
     ada.say("hey toolyard think").await;
     ada.sees("One moment ...").await;
     stage.model.release(1);
@@ -21,9 +21,9 @@ async fn a_slow_model_is_acknowledged() {
 async fn a_slow_app_is_acknowledged_by_name_in_the_users_language() {
     let stage = Stage::with(|config| config.answer.acknowledge_ms = 50).await;
     let echo = stage.echo("ada").await;
-    echo.acts(Act::Lines(vec![json!({ "success": true, "content": "fertig" })]));
+    echo.set_behavior(AppBehavior::Lines(vec![json!({ "success": true, "content": "fertig" })]));
     let mut ada = stage.user("ada", "Even Realities G1").await;
-    stage.model.answers([Answer::call(ECHO_ALIAS, json!({})), Answer::text("Fertig.")]);
+    stage.model.queue_replies([ScriptedReply::call(ECHO_ALIAS, json!({})), ScriptedReply::text("Fertig.")]);
     ada.say_in("de-DE", "Hallo Toolyard, frag das Echo").await;
     ada.sees("Einen Moment, ich frage Echo ...").await;
     echo.let_line_through();
@@ -38,12 +38,14 @@ async fn a_dead_app_is_told_by_the_model_and_else_by_the_assistant() {
     let dead = json!({ "publicUrl": "http://127.0.0.1:1" });
     stage.ask(None, http::Method::PATCH, "/api/apps/com.example.echo", dead).await;
     let mut ada = stage.user("ada", "Even Realities G1").await;
-    stage.model.answers([Answer::call(ECHO_ALIAS, json!({})), Answer::text("Echo is asleep.")]);
+    stage
+        .model
+        .queue_replies([ScriptedReply::call(ECHO_ALIAS, json!({})), ScriptedReply::text("Echo is asleep.")]);
     ada.say("hey toolyard echo").await;
     ada.sees("Echo is asleep.").await;
     let told = stage.conversation().last().unwrap().clone();
     assert!(told.contains("Echo does not answer right now.") && !told.contains("127.0.0.1"), "{told}");
-    stage.model.answers([Answer::call(ECHO_ALIAS, json!({})), Answer::text("")]);
+    stage.model.queue_replies([ScriptedReply::call(ECHO_ALIAS, json!({})), ScriptedReply::text("")]);
     ada.say("hey toolyard echo again").await;
     ada.sees("Echo does not answer right now.").await;
 }
@@ -53,9 +55,11 @@ async fn a_tool_that_fails_says_why() {
     let stage = Stage::start().await;
     let echo = stage.echo("ada").await;
     let error = json!({ "code": "NO_MILK", "message": "There is no milk." });
-    echo.acts(Act::Json(200, json!({ "success": false, "error": error })));
+    echo.set_behavior(AppBehavior::Json(200, json!({ "success": false, "error": error })));
     let mut ada = stage.user("ada", "Even Realities G1").await;
-    stage.model.answers([Answer::call(ECHO_ALIAS, json!({})), Answer::text("No milk, sorry.")]);
+    stage
+        .model
+        .queue_replies([ScriptedReply::call(ECHO_ALIAS, json!({})), ScriptedReply::text("No milk, sorry.")]);
     ada.say("hey toolyard milk").await;
     ada.sees("No milk, sorry.").await;
     assert!(stage.conversation().last().unwrap().contains("There is no milk."));
@@ -64,7 +68,8 @@ async fn a_tool_that_fails_says_why() {
 #[tokio::test]
 async fn a_dead_model_is_told_without_technical_terms() {
     let stage = Stage::with(|config| {
-        let gone = ModelConfig { url: "http://127.0.0.1:1/v1".to_owned(), ..ModelConfig::default() };
+        let gone =
+            ModelEndpointConfig { url: "http://127.0.0.1:1/v1".to_owned(), ..ModelEndpointConfig::default() };
         config.models.insert("gone".to_owned(), gone);
         config.model = Some("gone/model".to_owned());
     })
@@ -90,7 +95,7 @@ async fn no_model_at_all_is_told_in_the_users_language() {
 async fn a_model_that_breaks_off_leaves_what_it_said_and_a_word_on_it() {
     let stage = Stage::start().await;
     let mut ada = stage.user("ada", "Vuzix Z100").await;
-    stage.model.answers([Answer::text("It began well. But then").hold().cut()]);
+    stage.model.queue_replies([ScriptedReply::text("It began well. But then").and_hold().and_cut()]);
     ada.say("hey toolyard tell me").await;
     ada.sees("It began well.").await;
     stage.model.release(1);

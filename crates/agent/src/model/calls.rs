@@ -2,10 +2,10 @@
 
 use std::{fmt, sync::Arc};
 
-use toolyard_core::ports::Ids;
+use toolyard_core::ports::IdGenerator;
 
-use super::{BadCall, ModelEvent, Stop, arguments_of, ids};
-use crate::message::Call;
+use super::{BadCall, ModelEvent, ModelStopReason, ids, parse_raw_arguments};
+use crate::message::ModelToolCall;
 
 /// Most calls in one answer.
 pub(super) const MAX_CALLS: usize = 64;
@@ -24,12 +24,12 @@ const MAX_SHOWN: usize = 512;
 pub(super) struct TooManyCalls;
 
 /// Which calls an answer has so far.
-pub(super) struct Calls {
-    ids: Arc<dyn Ids>,
-    list: Vec<Growing>,
+pub(super) struct CallAssembler {
+    ids: Arc<dyn IdGenerator>,
+    list: Vec<PartialCall>,
 }
 
-struct Growing {
+struct PartialCall {
     id: String,
     name: String,
     text: String,
@@ -38,14 +38,14 @@ struct Growing {
     begun: bool,
 }
 
-impl fmt::Debug for Calls {
+impl fmt::Debug for CallAssembler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Calls").field("count", &self.list.len()).finish()
     }
 }
 
-impl Calls {
-    pub(super) fn new(ids: Arc<dyn Ids>) -> Self {
+impl CallAssembler {
+    pub(super) fn new(ids: Arc<dyn IdGenerator>) -> Self {
         Self { ids, list: Vec::new() }
     }
 
@@ -54,17 +54,23 @@ impl Calls {
     }
 
     /// Begins another call, and says which one it is.
-    pub(super) fn open(&mut self) -> Result<usize, TooManyCalls> {
+    pub(super) fn open_call(&mut self) -> Result<usize, TooManyCalls> {
         if self.list.len() == MAX_CALLS {
             return Err(TooManyCalls);
         }
-        let id = ids::fresh(&*self.ids);
-        self.list.push(Growing { id, name: String::new(), text: String::new(), over: false, begun: false });
+        let id = ids::new_call_id(&*self.ids);
+        self.list.push(PartialCall {
+            id,
+            name: String::new(),
+            text: String::new(),
+            over: false,
+            begun: false,
+        });
         Ok(self.list.len() - 1)
     }
 
     /// The id of a call, ours.
-    pub(super) fn id(&self, call: usize) -> Option<&str> {
+    pub(super) fn call_id(&self, call: usize) -> Option<&str> {
         self.list.get(call).map(|call| call.id.as_str())
     }
 
@@ -91,30 +97,32 @@ impl Calls {
     }
 
     /// The calls as they are at the end, in the order in which they began.
-    pub(super) fn finish(self, stop: Stop) -> Vec<ModelEvent> {
-        let cut = matches!(stop, Stop::Length | Stop::Filtered);
-        self.list.into_iter().map(|call| call.finish(cut)).collect()
+    pub(super) fn into_events(self, stop: ModelStopReason) -> Vec<ModelEvent> {
+        let cut = matches!(stop, ModelStopReason::Length | ModelStopReason::Filtered);
+        self.list.into_iter().map(|call| call.into_event(cut)).collect()
     }
 }
 
-impl Growing {
-    fn finish(self, cut: bool) -> ModelEvent {
-        let problem = match arguments_of(&self.text) {
+impl PartialCall {
+    fn into_event(self, cut: bool) -> ModelEvent {
+        let problem = match parse_raw_arguments(&self.text) {
             _ if self.name.is_empty() => "the call names no tool".to_owned(),
             _ if self.over => format!("the arguments are longer than {MAX_ARGUMENTS} bytes"),
             // Cut before the first character of its arguments, a call looks like one without any.
             _ if cut && self.text.trim().is_empty() => "the answer was cut before the arguments".to_owned(),
             Err(_) if cut => "the answer was cut in the middle of the arguments".to_owned(),
             Err(error) => format!("the arguments are not JSON: {error}"),
-            Ok(arguments) => return ModelEvent::Call(Call { id: self.id, name: self.name, arguments }),
+            Ok(arguments) => {
+                return ModelEvent::Call(ModelToolCall { id: self.id, name: self.name, arguments });
+            }
         };
         let name = (!self.name.is_empty()).then_some(self.name);
-        ModelEvent::BadCall(BadCall { id: self.id, name, text: shown(self.text), problem })
+        ModelEvent::BadCall(BadCall { id: self.id, name, text: truncate_arguments(self.text), problem })
     }
 }
 
 /// The beginning of a text that may be long.
-fn shown(mut text: String) -> String {
+fn truncate_arguments(mut text: String) -> String {
     if text.len() > MAX_SHOWN {
         text.truncate(text.floor_char_boundary(MAX_SHOWN));
         text.push('…');
@@ -124,13 +132,13 @@ fn shown(mut text: String) -> String {
 
 /// Why an answer ended, by the word for it that vendors share, and whether calls were made: several vendors say `stop`
 /// although they called.
-pub(super) fn stop(word: Option<&str>, called: bool) -> Stop {
+pub(super) fn parse_stop_reason(word: Option<&str>, called: bool) -> ModelStopReason {
     match word {
-        Some("length" | "max_tokens") => Stop::Length,
-        Some("content_filter") => Stop::Filtered,
-        _ if called => Stop::Calls,
-        None | Some("stop" | "eos" | "tool_calls" | "function_call") => Stop::Done,
-        Some(_) => Stop::Other,
+        Some("length" | "max_tokens") => ModelStopReason::Length,
+        Some("content_filter") => ModelStopReason::Filtered,
+        _ if called => ModelStopReason::Calls,
+        None | Some("stop" | "eos" | "tool_calls" | "function_call") => ModelStopReason::Done,
+        Some(_) => ModelStopReason::Other,
     }
 }
 
@@ -140,19 +148,19 @@ mod tests {
 
     use super::*;
 
-    fn calls() -> Calls {
-        Calls::new(Arc::new(SystemIds))
+    fn calls() -> CallAssembler {
+        CallAssembler::new(Arc::new(SystemIds))
     }
 
-    fn one(name: Option<&str>, pieces: &[&str], stop: Stop) -> (Vec<ModelEvent>, ModelEvent) {
+    fn one(name: Option<&str>, pieces: &[&str], stop: ModelStopReason) -> (Vec<ModelEvent>, ModelEvent) {
         let mut calls = calls();
         let mut out = Vec::new();
-        let call = calls.open().unwrap();
+        let call = calls.open_call().unwrap();
         calls.add(call, name, "", &mut out);
         for piece in pieces {
             calls.add(call, None, piece, &mut out);
         }
-        (out, calls.finish(stop).pop().unwrap())
+        (out, calls.into_events(stop).pop().unwrap())
     }
 
     fn problem(event: ModelEvent) -> String {
@@ -164,7 +172,7 @@ mod tests {
 
     #[test]
     fn pieces_become_a_call_with_its_text_untouched() {
-        let (heard, call) = one(Some("add"), &["{\"a\":1.", "50}"], Stop::Calls);
+        let (heard, call) = one(Some("add"), &["{\"a\":1.", "50}"], ModelStopReason::Calls);
         let ModelEvent::Call(call) = call else { panic!("{call:?}") };
         assert_eq!((call.name.as_str(), call.arguments.get()), ("add", "{\"a\":1.50}"));
         assert!(matches!(&heard[0], ModelEvent::CallBegins { id, name } if *id == call.id && name == "add"));
@@ -177,45 +185,50 @@ mod tests {
     fn a_name_that_comes_late_is_waited_for_and_a_repeated_one_is_not_doubled() {
         let mut calls = calls();
         let mut out = Vec::new();
-        let call = calls.open().unwrap();
+        let call = calls.open_call().unwrap();
         calls.add(call, None, "{", &mut out);
         assert!(out.is_empty());
         calls.add(call, Some("add"), "}", &mut out);
         calls.add(call, Some("add"), "", &mut out);
         assert!(matches!(&out[..], [ModelEvent::CallBegins { name, .. }, ModelEvent::CallText { text, .. }]
             if name == "add" && text == "{}"));
-        assert!(matches!(&calls.finish(Stop::Calls)[..], [ModelEvent::Call(call)] if call.name == "add"));
+        assert!(
+            matches!(&calls.into_events(ModelStopReason::Calls)[..], [ModelEvent::Call(call)] if call.name == "add")
+        );
     }
 
     #[test]
     fn no_arguments_are_an_empty_object_unless_the_answer_was_cut() {
-        let (_, call) = one(Some("now"), &[], Stop::Calls);
+        let (_, call) = one(Some("now"), &[], ModelStopReason::Calls);
         assert!(matches!(call, ModelEvent::Call(call) if call.arguments.get() == "{}"));
-        assert_eq!(problem(one(Some("now"), &[], Stop::Length).1), "the answer was cut before the arguments");
         assert_eq!(
-            problem(one(Some("now"), &[" "], Stop::Filtered).1),
+            problem(one(Some("now"), &[], ModelStopReason::Length).1),
+            "the answer was cut before the arguments"
+        );
+        assert_eq!(
+            problem(one(Some("now"), &[" "], ModelStopReason::Filtered).1),
             "the answer was cut before the arguments"
         );
     }
 
     #[test]
     fn what_cannot_be_run_says_why() {
-        assert_eq!(problem(one(None, &["{}"], Stop::Calls).1), "the call names no tool");
-        let cut = problem(one(Some("add"), &["{\"a\":"], Stop::Length).1);
+        assert_eq!(problem(one(None, &["{}"], ModelStopReason::Calls).1), "the call names no tool");
+        let cut = problem(one(Some("add"), &["{\"a\":"], ModelStopReason::Length).1);
         assert_eq!(cut, "the answer was cut in the middle of the arguments");
         assert!(
-            problem(one(Some("add"), &["{\"a\":"], Stop::Calls).1)
+            problem(one(Some("add"), &["{\"a\":"], ModelStopReason::Calls).1)
                 .starts_with("the arguments are not JSON: ")
         );
-        let (_, whole) = one(Some("add"), &["{\"a\":1}"], Stop::Length);
+        let (_, whole) = one(Some("add"), &["{\"a\":1}"], ModelStopReason::Length);
         assert!(matches!(whole, ModelEvent::Call(_)), "it was whole before the cut");
     }
 
     #[test]
     fn arguments_are_bounded() {
         let fits = format!("\"{}\"", "x".repeat(MAX_ARGUMENTS - 2));
-        assert!(matches!(one(Some("add"), &[&fits], Stop::Calls).1, ModelEvent::Call(_)));
-        let (_, over) = one(Some("add"), &[&fits, " "], Stop::Calls);
+        assert!(matches!(one(Some("add"), &[&fits], ModelStopReason::Calls).1, ModelEvent::Call(_)));
+        let (_, over) = one(Some("add"), &[&fits, " "], ModelStopReason::Calls);
         let ModelEvent::BadCall(bad) = over else { panic!("{over:?}") };
         assert_eq!(bad.problem, format!("the arguments are longer than {MAX_ARGUMENTS} bytes"));
         assert!(bad.text.len() <= MAX_SHOWN + '…'.len_utf8());
@@ -225,25 +238,25 @@ mod tests {
     fn the_number_of_calls_is_bounded() {
         let mut calls = calls();
         for _ in 0..MAX_CALLS {
-            calls.open().unwrap();
+            calls.open_call().unwrap();
         }
-        assert_eq!(calls.open(), Err(TooManyCalls));
+        assert_eq!(calls.open_call(), Err(TooManyCalls));
     }
 
     #[test]
     fn calls_decide_why_an_answer_ended() {
         for (word, called, want) in [
-            (Some("stop"), false, Stop::Done),
-            (Some("stop"), true, Stop::Calls),
-            (Some("tool_calls"), true, Stop::Calls),
-            (Some("tool_calls"), false, Stop::Done),
-            (Some("length"), true, Stop::Length),
-            (Some("content_filter"), false, Stop::Filtered),
-            (Some("weather"), false, Stop::Other),
-            (None, false, Stop::Done),
-            (None, true, Stop::Calls),
+            (Some("stop"), false, ModelStopReason::Done),
+            (Some("stop"), true, ModelStopReason::Calls),
+            (Some("tool_calls"), true, ModelStopReason::Calls),
+            (Some("tool_calls"), false, ModelStopReason::Done),
+            (Some("length"), true, ModelStopReason::Length),
+            (Some("content_filter"), false, ModelStopReason::Filtered),
+            (Some("weather"), false, ModelStopReason::Other),
+            (None, false, ModelStopReason::Done),
+            (None, true, ModelStopReason::Calls),
         ] {
-            assert_eq!(stop(word, called), want, "{word:?} {called}");
+            assert_eq!(parse_stop_reason(word, called), want, "{word:?} {called}");
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use toolyard_core::ports::Ids;
+use toolyard_core::ports::IdGenerator;
 
 use super::{FileModel, Model, ModelError, ModelName};
 use crate::small::Scorer;
@@ -14,7 +14,7 @@ pub(super) use with::FileModels;
 pub(super) use without::FileModels;
 
 /// A model that was asked for by name, and the same as one that is small.
-pub(super) struct Loaded {
+pub(super) struct LoadedModel {
     pub(super) model: Arc<dyn Model>,
     pub(super) scorer: Arc<dyn Scorer>,
 }
@@ -33,7 +33,10 @@ mod with {
     pub(in crate::model) struct FileModels(HashMap<String, LocalModel>);
 
     impl FileModels {
-        pub(in crate::model) fn new(files: &[FileModel], ids: &Arc<dyn Ids>) -> Result<Self, ModelError> {
+        pub(in crate::model) fn new(
+            files: &[FileModel],
+            ids: &Arc<dyn IdGenerator>,
+        ) -> Result<Self, ModelError> {
             let models = files.iter().map(|file| {
                 let FileModel { name, path, calling, threads, context } = file.clone();
                 let info = ModelInfo { id: name.clone(), calling };
@@ -43,9 +46,9 @@ mod with {
             models.collect::<Result<_, _>>().map(Self)
         }
 
-        pub(in crate::model) fn get(&self, name: &ModelName) -> Option<Loaded> {
+        pub(in crate::model) fn get(&self, name: &ModelName) -> Option<LoadedModel> {
             let model = Arc::new(self.0.get(name.place())?.named(name.to_string()));
-            Some(Loaded { model: model.clone(), scorer: model })
+            Some(LoadedModel { model: model.clone(), scorer: model })
         }
     }
 }
@@ -53,24 +56,27 @@ mod with {
 #[cfg(not(feature = "local"))]
 mod without {
     use super::*;
-    use crate::model::ModelTrouble;
+    use crate::model::ModelErrorKind;
 
     /// None.
     pub(in crate::model) struct FileModels;
 
     impl FileModels {
-        pub(in crate::model) fn new(files: &[FileModel], _ids: &Arc<dyn Ids>) -> Result<Self, ModelError> {
+        pub(in crate::model) fn new(
+            files: &[FileModel],
+            _ids: &Arc<dyn IdGenerator>,
+        ) -> Result<Self, ModelError> {
             let Some(file) = files.first() else { return Ok(Self) };
             let text = format!(
                 "models.{}.file: this build runs no models itself. Build it with `--features local`, or serve the file with \
                  llama-server and give its `url`.",
                 file.name
             );
-            Err(ModelError { kind: ModelTrouble::Unknown, text, cause: None, retry_after: None })
+            Err(ModelError { kind: ModelErrorKind::Unknown, text, cause: None, retry_after: None })
         }
 
         #[expect(clippy::unused_self, reason = "as with the feature")]
-        pub(in crate::model) fn get(&self, _name: &ModelName) -> Option<Loaded> {
+        pub(in crate::model) fn get(&self, _name: &ModelName) -> Option<LoadedModel> {
             None
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use sha2::{Digest as _, Sha256};
-use toolyard_core::ports::Ids;
+use toolyard_core::ports::IdGenerator;
 
 /// What every vendor takes in a call's id, and how many of it.
 const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
@@ -13,13 +13,13 @@ const LENGTH: usize = 24;
 const MAX_ID: usize = 40;
 
 /// A new id: `call_` and 24 letters and digits.
-pub(crate) fn fresh(ids: &dyn Ids) -> String {
+pub(crate) fn new_call_id(ids: &dyn IdGenerator) -> String {
     let mut bytes = [0; LENGTH];
-    ids.fill(&mut bytes);
-    spell(&bytes)
+    ids.fill_random(&mut bytes);
+    encode_id(&bytes)
 }
 
-fn spell(bytes: &[u8]) -> String {
+fn encode_id(bytes: &[u8]) -> String {
     let letters = bytes.iter().map(|byte| char::from(ALPHABET[usize::from(*byte) % ALPHABET.len()]));
     "call_".chars().chain(letters).collect()
 }
@@ -33,32 +33,32 @@ pub(super) struct WireIds {
 
 impl WireIds {
     /// For a call. Calls come in the order of the conversation.
-    pub(super) fn call(&mut self, id: &str) -> String {
-        let mut wire = safe(id);
+    pub(super) fn assign_call_id(&mut self, id: &str) -> String {
+        let mut wire = safe_id(id);
         let mut copies = 1_u32;
         while !self.used.insert(wire.clone()) {
             copies += 1;
-            wire = digest(&format!("{id}#{copies}"));
+            wire = digest_id(&format!("{id}#{copies}"));
         }
         self.latest.insert(id.to_owned(), wire.clone());
         wire
     }
 
     /// For the answer to a call: that of the latest call with this id.
-    pub(super) fn answer(&self, id: &str) -> String {
-        self.latest.get(id).cloned().unwrap_or_else(|| safe(id))
+    pub(super) fn result_call_id(&self, id: &str) -> String {
+        self.latest.get(id).cloned().unwrap_or_else(|| safe_id(id))
     }
 }
 
 /// The id itself where every vendor takes it, else one that is always made of it in the same way.
-fn safe(id: &str) -> String {
+fn safe_id(id: &str) -> String {
     let fits = (1..=MAX_ID).contains(&id.len())
         && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
-    if fits { id.to_owned() } else { digest(id) }
+    if fits { id.to_owned() } else { digest_id(id) }
 }
 
-fn digest(text: &str) -> String {
-    spell(&Sha256::digest(text.as_bytes())[..LENGTH])
+fn digest_id(text: &str) -> String {
+    encode_id(&Sha256::digest(text.as_bytes())[..LENGTH])
 }
 
 #[cfg(test)]
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn new_ids_fit_everybody_and_differ() {
         let ids = toolyard_core::ports::SystemIds;
-        let (one, two) = (fresh(&ids), fresh(&ids));
+        let (one, two) = (new_call_id(&ids), new_call_id(&ids));
         assert!(fits(&one) && fits(&two), "{one} {two}");
         assert_ne!(one, two);
     }
@@ -82,25 +82,28 @@ mod tests {
     fn ids_of_others_are_made_safe_and_stay_together() {
         let mut wire = WireIds::default();
         for id in ["functions.x:0", "call#todo__add#0", "", "é", &"x".repeat(MAX_ID + 1)] {
-            let call = wire.call(id);
+            let call = wire.assign_call_id(id);
             assert!(fits(&call), "{id} became {call}");
-            assert_eq!(wire.answer(id), call);
+            assert_eq!(wire.result_call_id(id), call);
         }
         for id in ["toolu_01A-b", "call_1", &"x".repeat(MAX_ID)] {
-            assert_eq!(wire.call(id), id);
-            assert_eq!(wire.answer(id), id);
+            assert_eq!(wire.assign_call_id(id), id);
+            assert_eq!(wire.result_call_id(id), id);
         }
-        assert_eq!(WireIds::default().call("functions.x:0"), WireIds::default().call("functions.x:0"));
+        assert_eq!(
+            WireIds::default().assign_call_id("functions.x:0"),
+            WireIds::default().assign_call_id("functions.x:0")
+        );
     }
 
     #[test]
     fn a_repeated_id_becomes_another_and_answers_belong_to_the_latest() {
         let mut wire = WireIds::default();
-        let first = wire.call("call_0");
-        assert_eq!(wire.answer("call_0"), first);
-        let second = wire.call("call_0");
+        let first = wire.assign_call_id("call_0");
+        assert_eq!(wire.result_call_id("call_0"), first);
+        let second = wire.assign_call_id("call_0");
         assert_ne!(first, second);
-        assert_eq!(wire.answer("call_0"), second);
-        assert!(fits(&wire.answer("never:seen")));
+        assert_eq!(wire.result_call_id("call_0"), second);
+        assert!(fits(&wire.result_call_id("never:seen")));
     }
 }

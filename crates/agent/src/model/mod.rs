@@ -3,7 +3,7 @@
 //! | look for | in |
 //! | --- | --- |
 //! | the port | here: [`Model`] |
-//! | which models there are | [`Models`], [`look`] |
+//! | which models there are | [`ModelCatalog`], [`look`] |
 //! | how a model is named | [`ModelName`] |
 //! | servers that speak as OpenAI does: OpenAI, Ollama, llama-server, vLLM, OpenRouter | `compat` |
 //! | Anthropic and Gemini, in their own protocols | `vendor`, on the crate `genai` |
@@ -14,15 +14,15 @@
 
 mod calls;
 mod compat;
+pub mod discovery;
+pub(crate) mod errors;
 mod files;
 pub(crate) mod ids;
 pub mod limits;
-pub mod look;
 mod name;
 mod registry;
 mod retry;
 mod settings;
-pub(crate) mod trouble;
 mod vendor;
 pub(crate) mod web;
 
@@ -32,19 +32,21 @@ use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
-use toolyard_protocol::chat::sampling::{Sampling, SamplingOption};
+use toolyard_protocol::chat::sampling::{SamplingOption, SamplingParams};
 
-use crate::message::{Call, Message};
+use crate::message::{ModelMessage, ModelToolCall};
 
 pub use name::{InvalidModelName, ModelName};
-pub use registry::Models;
-pub use settings::{Bounds, Endpoint, Environment, FileModel, LocalServer, ModelSettings, ServerKind};
+pub use registry::ModelCatalog;
+pub use settings::{
+    FileModel, KeyEnvironment, LocalServer, ModelEndpoint, ModelSettings, RequestPolicy, ServerKind,
+};
 
 /// Something that answers. Asking does not block; dropping the stream ends the answer.
 #[async_trait]
 pub trait Model: Send + Sync + fmt::Debug {
     /// What it is.
-    fn about(&self) -> &ModelInfo;
+    fn info(&self) -> &ModelInfo;
 
     /// Whether it honours a part of [`ModelRequest::sampling`]. A caller who asks for one that it does not learns so before
     /// anything is asked.
@@ -65,13 +67,13 @@ pub struct ModelInfo {
     /// The string by which callers choose it, such as `openai/gpt-5-mini`.
     pub id: String,
     /// How it calls tools.
-    pub calling: Calling,
+    pub calling: CallingMode,
 }
 
 /// How a model calls tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Calling {
+pub enum CallingMode {
     /// In the vendor's own way.
     Native,
     /// By text, as the system prompt asks it to.
@@ -80,7 +82,7 @@ pub enum Calling {
     Small,
 }
 
-impl Calling {
+impl CallingMode {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Native, Self::Prompted, Self::Small];
 }
@@ -91,25 +93,25 @@ pub struct ModelRequest {
     /// How it shall behave.
     pub system: Option<String>,
     /// The conversation.
-    pub messages: Vec<Message>,
+    pub messages: Vec<ModelMessage>,
     /// What it may call, in a stable order. Vendors want them as long as the conversation has calls, so keep them and
     /// set the choice to [`ToolChoice::None`] where it shall not call.
     pub tools: Vec<Arc<ToolSpec>>,
     /// Whether it may, must or must not call.
     pub choice: ToolChoice,
     /// Where the system text asks for calls by text: whom, for models that can be held to it. Others pass it over.
-    pub by_text: ByText,
+    pub by_text: TextCalls,
     /// Most tokens of the answer.
     pub max_tokens: Option<u32>,
     /// Between 0 and 2.
     pub temperature: Option<f64>,
     /// How the answer is written, as far as the model [supports](Model::supports) it.
-    pub sampling: Sampling,
+    pub sampling: SamplingParams,
 }
 
 /// Calls by text, as the system text asks for them: `<tool>{"name":…,"arguments":…}</tool>`.
 #[derive(Debug, Clone, Default)]
-pub struct ByText {
+pub struct TextCalls {
     /// What may be called.
     pub tools: Vec<Arc<ToolSpec>>,
     /// Whether something must be.
@@ -161,11 +163,11 @@ pub enum ModelEvent {
         text: String,
     },
     /// A call, whole. Its name need not be one of the tools.
-    Call(Call),
+    Call(ModelToolCall),
     /// Something that was meant as a call and cannot be run. The model is told, and may try again.
     BadCall(BadCall),
     /// The end.
-    End(End),
+    End(ResponseEnd),
 }
 
 /// A call that cannot be run.
@@ -183,18 +185,18 @@ pub struct BadCall {
 
 /// How an answer ended.
 #[derive(Debug, Clone, Default)]
-pub struct End {
+pub struct ResponseEnd {
     /// Why.
-    pub stop: Stop,
+    pub stop: ModelStopReason,
     /// What it cost, where the vendor tells.
-    pub usage: Option<Usage>,
+    pub usage: Option<ModelUsage>,
     /// What the vendor wants back with the message: see [`crate::message::Assistant::kept`].
-    pub kept: Option<Arc<Value>>,
+    pub vendor_state: Option<Arc<Value>>,
 }
 
 /// Why an answer ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Stop {
+pub enum ModelStopReason {
     /// It has said everything.
     #[default]
     Done,
@@ -210,14 +212,14 @@ pub enum Stop {
 
 /// Tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Usage {
+pub struct ModelUsage {
     /// Read by the model.
     pub input: u64,
     /// Written by it.
     pub output: u64,
 }
 
-impl std::ops::AddAssign for Usage {
+impl std::ops::AddAssign for ModelUsage {
     fn add_assign(&mut self, other: Self) {
         self.input = self.input.saturating_add(other.input);
         self.output = self.output.saturating_add(other.output);
@@ -229,7 +231,7 @@ impl std::ops::AddAssign for Usage {
 #[error("{text}")]
 pub struct ModelError {
     /// Which kind of trouble.
-    pub kind: ModelTrouble,
+    pub kind: ModelErrorKind,
     /// For whoever asked: what is wrong and what to do. No secrets, nothing that a vendor sent unread.
     pub text: String,
     /// For the log.
@@ -240,7 +242,7 @@ pub struct ModelError {
 
 /// Kinds of trouble with models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ModelTrouble {
+pub enum ModelErrorKind {
     /// There is no such model here.
     Unknown,
     /// Nobody answers there.
@@ -259,15 +261,15 @@ pub enum ModelTrouble {
     Broken,
 }
 
-impl ModelTrouble {
+impl ModelErrorKind {
     /// Whether asking again may help, as long as nothing was heard yet.
-    pub const fn may_pass(self) -> bool {
+    pub const fn is_transient(self) -> bool {
         matches!(self, Self::Unreachable | Self::RateLimited | Self::Unavailable | Self::Broken)
     }
 }
 
 /// Arguments of a call as raw JSON; nothing at all is an empty object, as vendors mean it.
-pub fn arguments_of(text: &str) -> Result<Box<RawValue>, serde_json::Error> {
+pub fn parse_raw_arguments(text: &str) -> Result<Box<RawValue>, serde_json::Error> {
     let text = if text.trim().is_empty() { "{}" } else { text };
     serde_json::from_str(text)
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub(super) const MAX_NAME: usize = 256;
 
 /// Longest name of a place.
-const MAX_PLACE: usize = 32;
+const MAX_PROVIDER: usize = 32;
 
 /// A model's name, such as `openai/gpt-5-mini` or `local/qwen3:8b`. The place is a vendor, a local server or an
 /// endpoint from the configuration; it ends at the first slash.
@@ -25,7 +25,7 @@ impl ModelName {
     }
 
     /// Who runs it.
-    pub fn place(&self) -> &str {
+    pub fn provider(&self) -> &str {
         &self.text[..self.slash]
     }
 
@@ -45,10 +45,10 @@ impl ModelName {
 pub enum InvalidModelName {
     /// No slash.
     #[error("a model is named place/model, such as openai/gpt-5-mini or ollama/llama3.2")]
-    NoPlace,
+    NoProvider,
     /// The part before the slash.
     #[error("the place before the slash is 1 to 32 of a-z, 0-9, _ and -")]
-    Place,
+    Provider,
     /// The part after the slash.
     #[error("the model after the slash is printable ASCII without spaces")]
     Model,
@@ -58,8 +58,8 @@ pub enum InvalidModelName {
 }
 
 /// Whether a place may be called so.
-pub(super) fn is_place(text: &str) -> bool {
-    (1..=MAX_PLACE).contains(&text.len())
+pub(super) fn is_provider_name(text: &str) -> bool {
+    (1..=MAX_PROVIDER).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_')
 }
 
@@ -70,9 +70,9 @@ impl FromStr for ModelName {
         if text.len() > MAX_NAME {
             return Err(InvalidModelName::TooLong);
         }
-        let (place, model) = text.split_once('/').ok_or(InvalidModelName::NoPlace)?;
-        if !is_place(place) {
-            return Err(InvalidModelName::Place);
+        let (place, model) = text.split_once('/').ok_or(InvalidModelName::NoProvider)?;
+        if !is_provider_name(place) {
+            return Err(InvalidModelName::Provider);
         }
         if model.is_empty() || !model.bytes().all(|b| b.is_ascii_graphic()) {
             return Err(InvalidModelName::Model);
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn a_name_ends_its_place_at_the_first_slash() {
         let name: ModelName = "openrouter/anthropic/claude-sonnet-5:free".parse().unwrap();
-        assert_eq!((name.place(), name.model()), ("openrouter", "anthropic/claude-sonnet-5:free"));
+        assert_eq!((name.provider(), name.model()), ("openrouter", "anthropic/claude-sonnet-5:free"));
         assert_eq!(name.to_string(), "openrouter/anthropic/claude-sonnet-5:free");
         assert_eq!(ModelName::new("ollama", "llama3.2").unwrap().as_str(), "ollama/llama3.2");
     }
@@ -117,13 +117,13 @@ mod tests {
         let long = format!("local/{}", "x".repeat(MAX_NAME - 5));
         let longest = format!("local/{}", "x".repeat(MAX_NAME - 6));
         assert!(longest.parse::<ModelName>().is_ok());
-        let place = format!("{}/m", "p".repeat(MAX_PLACE + 1));
+        let place = format!("{}/m", "p".repeat(MAX_PROVIDER + 1));
         for (text, why) in [
-            ("gpt-5-mini", InvalidModelName::NoPlace),
-            ("", InvalidModelName::NoPlace),
-            ("/m", InvalidModelName::Place),
-            ("Local/m", InvalidModelName::Place),
-            (place.as_str(), InvalidModelName::Place),
+            ("gpt-5-mini", InvalidModelName::NoProvider),
+            ("", InvalidModelName::NoProvider),
+            ("/m", InvalidModelName::Provider),
+            ("Local/m", InvalidModelName::Provider),
+            (place.as_str(), InvalidModelName::Provider),
             ("local/", InvalidModelName::Model),
             ("local/a b", InvalidModelName::Model),
             ("local/a\n", InvalidModelName::Model),

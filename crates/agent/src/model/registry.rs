@@ -7,73 +7,76 @@ use std::{
 };
 
 use reqwest::Client;
-use toolyard_core::ports::Ids;
-use toolyard_protocol::secret::Secret;
+use toolyard_core::ports::IdGenerator;
+use toolyard_protocol::secret::SecretText;
 use url::Url;
 
 use super::{
-    Calling, Environment, FileModel, Model, ModelError, ModelInfo, ModelName, ModelSettings, ModelTrouble,
+    CallingMode, FileModel, KeyEnvironment, Model, ModelError, ModelErrorKind, ModelInfo, ModelName,
+    ModelSettings,
     compat::CompatModel,
+    discovery::{self, DiscoveredModels, ModelListing, ModelOrigin},
+    errors::ModelTarget,
     files::FileModels,
-    limits::{Family, Fits},
-    look::{self, Found, Listing, Origin},
-    name::is_place,
-    settings::{VENDORS, Vendor, base},
-    trouble::Whom,
-    vendor::{Kind, VendorModel},
+    limits::{FitCache, VendorFamily},
+    name::is_provider_name,
+    settings::{KnownVendor, VENDORS, base_url},
+    vendor::{VendorKind, VendorModel},
     web,
 };
 use crate::small::Scorer;
 
 /// All models. Cheap to ask; what was found is kept until somebody looks again.
-pub struct Models {
+pub struct ModelCatalog {
     settings: ModelSettings,
-    environment: Environment,
-    ids: Arc<dyn Ids>,
+    environment: KeyEnvironment,
+    ids: Arc<dyn IdGenerator>,
     client: Client,
     genai: genai::Client,
     files: FileModels,
-    found: Mutex<Arc<Found>>,
-    fits: Arc<Fits>,
+    found: Mutex<Arc<DiscoveredModels>>,
+    fits: Arc<FitCache>,
 }
 
-impl fmt::Debug for Models {
+impl fmt::Debug for ModelCatalog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Models").field("settings", &self.settings).finish_non_exhaustive()
     }
 }
 
 /// Where a model is and how to speak there.
-struct Place {
+struct ResolvedProvider {
     url: Url,
-    key: Option<Secret>,
+    key: Option<SecretText>,
     key_from: String,
-    family: Family,
-    calling: Option<Calling>,
+    family: VendorFamily,
+    calling: Option<CallingMode>,
 }
 
-impl Models {
+impl ModelCatalog {
     /// The models of a configuration. Nothing is asked yet.
     pub fn new(
         settings: ModelSettings,
-        environment: Environment,
-        ids: Arc<dyn Ids>,
+        environment: KeyEnvironment,
+        ids: Arc<dyn IdGenerator>,
     ) -> Result<Self, ModelError> {
         let names = settings.endpoints.iter().map(|endpoint| &endpoint.name);
         let names: Vec<_> = names.chain(settings.files.iter().map(|file| &file.name)).collect();
         for (at, name) in names.iter().enumerate() {
-            if !is_place(name) {
-                return Err(unknown(format!(
+            if !is_provider_name(name) {
+                return Err(unknown_model_error(format!(
                     "An endpoint cannot be named {name:?}: 1 to 32 of a-z, 0-9, _ and -."
                 )));
             }
             if names[..at].contains(name) {
-                return Err(unknown(format!("There are two endpoints named {name}; rename one.")));
+                return Err(unknown_model_error(format!(
+                    "There are two endpoints named {name}; rename one."
+                )));
             }
         }
-        let client = web::client(&settings.bounds)?;
+        let client = web::http_client(&settings.bounds)?;
         let genai = genai::Client::builder().with_reqwest(client.clone()).build();
-        let genai = genai.map_err(|error| unknown(format!("No models can be asked: {error}")))?;
+        let genai = genai.map_err(|error| unknown_model_error(format!("No models can be asked: {error}")))?;
         let files = FileModels::new(&settings.files, &ids)?;
         let (found, fits) = (Mutex::default(), Arc::default());
         Ok(Self { settings, environment, ids, client, genai, files, found, fits })
@@ -84,32 +87,40 @@ impl Models {
         if let Some(file) = self.files.get(name) {
             return Ok(file.model);
         }
-        let place = self.place(name)?;
-        let calling = self.calling(name, place.calling);
+        let place = self.resolve_provider(name)?;
+        let calling = self.resolve_calling(name, place.calling);
         let info = ModelInfo { id: name.to_string(), calling };
-        let whom =
-            Whom { id: name.as_str().into(), url: place.url, key: place.key, key_from: place.key_from };
+        let whom = ModelTarget {
+            id: name.as_str().into(),
+            url: place.url,
+            key: place.key,
+            key_from: place.key_from,
+        };
         let (model, bounds, ids) = (name.model().to_owned(), self.settings.bounds.clone(), self.ids.clone());
         let fits = self.fits.clone();
         Ok(match place.family {
-            family @ (Family::OpenAi | Family::Compatible) => Arc::new(CompatModel {
+            family @ (VendorFamily::OpenAi | VendorFamily::Compatible) => Arc::new(CompatModel {
                 info,
                 model,
                 family,
                 fits,
-                whom,
+                target: whom,
                 client: self.client.clone(),
                 bounds,
                 ids,
             }),
-            family @ (Family::Anthropic | Family::Gemini) => {
-                let kind = if family == Family::Anthropic { Kind::Anthropic } else { Kind::Gemini };
+            family @ (VendorFamily::Anthropic | VendorFamily::Gemini) => {
+                let kind = if family == VendorFamily::Anthropic {
+                    VendorKind::Anthropic
+                } else {
+                    VendorKind::Gemini
+                };
                 Arc::new(VendorModel {
                     info,
                     model,
                     kind,
                     fits,
-                    whom,
+                    target: whom,
                     client: self.genai.clone(),
                     bounds,
                     ids,
@@ -119,26 +130,26 @@ impl Models {
     }
 
     /// What a small model needs, for the file at that place, where it is said to be small.
-    pub fn small(&self, place: &str) -> Option<Arc<dyn Scorer>> {
+    pub fn file_scorer(&self, place: &str) -> Option<Arc<dyn Scorer>> {
         let file = self.settings.files.iter().find(|file| file.name == place)?;
-        let name = file.whole_name().filter(|_| file.calling == Calling::Small)?;
+        let name = file.model_name().filter(|_| file.calling == CallingMode::Small)?;
         self.files.get(&name).map(|file| file.scorer)
     }
 
-    fn file(&self, name: &ModelName) -> Option<&FileModel> {
-        self.settings.files.iter().find(|file| file.name == name.place())
+    fn find_file(&self, name: &ModelName) -> Option<&FileModel> {
+        self.settings.files.iter().find(|file| file.name == name.provider())
     }
 
     /// Whose limits hold for a model's tools; None for a place that is not known.
-    pub fn family(&self, name: &ModelName) -> Option<Family> {
-        self.place(name).ok().map(|place| place.family)
+    pub fn vendor_family(&self, name: &ModelName) -> Option<VendorFamily> {
+        self.resolve_provider(name).ok().map(|place| place.family)
     }
 
     /// Whether somebody has to pay for what this model says: it is asked with a key.
     pub fn needs_key(&self, name: &ModelName) -> bool {
-        match self.place(name) {
+        match self.resolve_provider(name) {
             Ok(place) => place.key.is_some(),
-            Err(error) => error.kind == ModelTrouble::Unauthorized,
+            Err(error) => error.kind == ModelErrorKind::Unauthorized,
         }
     }
 
@@ -146,7 +157,7 @@ impl Models {
     pub fn default(&self) -> Result<Arc<dyn Model>, ModelError> {
         match self.list().default {
             Some(name) => self.get(&name),
-            None => Err(unknown(
+            None => Err(unknown_model_error(
                 "There is no model. Set a key such as OPENAI_API_KEY, start Ollama or llama-server, or add an endpoint."
                     .to_owned(),
             )),
@@ -154,58 +165,65 @@ impl Models {
     }
 
     /// Looks for models on this machine and at the configured endpoints, all at once, each within that time.
-    pub async fn look(&self, wait: Duration) -> Listing {
-        let found = look::look(&self.client, &self.settings, wait).await;
+    pub async fn discover(&self, wait: Duration) -> ModelListing {
+        let found = discovery::discover_models(&self.client, &self.settings, wait).await;
         *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(found);
         self.list()
     }
 
     /// What is configured, what was found when somebody last looked, and what was not.
-    pub fn list(&self) -> Listing {
-        let found = self.found();
-        let mut listing = Listing { files: found.files.clone(), ..Listing::default() };
+    pub fn list(&self) -> ModelListing {
+        let found = self.last_discovery();
+        let mut listing = ModelListing { files: found.files.clone(), ..ModelListing::default() };
         if let Some(name) = &self.settings.default {
-            let said = self.file(name).map(|file| file.calling);
-            let said = said.or_else(|| self.place(name).ok().and_then(|place| place.calling));
-            let calling = self.calling(name, said);
-            listing.add(name.clone(), calling, Origin::Configured);
+            let said = self.find_file(name).map(|file| file.calling);
+            let said = said.or_else(|| self.resolve_provider(name).ok().and_then(|place| place.calling));
+            let calling = self.resolve_calling(name, said);
+            listing.add(name.clone(), calling, ModelOrigin::Configured);
         }
         for file in &self.settings.files {
-            if let Some(name) = file.whole_name() {
-                listing.add(name, file.calling, Origin::File(file.name.clone()));
+            if let Some(name) = file.model_name() {
+                listing.add(name, file.calling, ModelOrigin::File(file.name.clone()));
             }
         }
         self.list_endpoints(&found, &mut listing);
         self.list_vendors(&mut listing);
         self.list_servers(&found, &mut listing);
         if self.settings.folder.is_some() && found.files.is_empty() {
-            listing.misses("files in the models folder", "Put .gguf files into it.");
+            listing.add_missing("files in the models folder", "Put .gguf files into it.");
         }
         listing.default = listing.models.first().map(|model| model.name.clone());
         listing
     }
 
-    fn list_endpoints(&self, found: &Found, listing: &mut Listing) {
+    fn list_endpoints(&self, found: &DiscoveredModels, listing: &mut ModelListing) {
         for endpoint in &self.settings.endpoints {
             if let Some(there) = found.places.get(&endpoint.name) {
                 for model in there {
-                    listing.add(model.name.clone(), model.calling, Origin::Endpoint(endpoint.name.clone()));
+                    listing.add(
+                        model.name.clone(),
+                        model.calling,
+                        ModelOrigin::Endpoint(endpoint.name.clone()),
+                    );
                 }
-            } else if matches!(family_of(&endpoint.name), Family::OpenAi | Family::Compatible) {
+            } else if matches!(
+                provider_family(&endpoint.name),
+                VendorFamily::OpenAi | VendorFamily::Compatible
+            ) {
                 let origin = endpoint.url.origin().ascii_serialization();
                 let what = format!("models at the endpoint {}", endpoint.name);
-                listing.misses(what, format!("Check that {origin} answers GET models."));
+                listing.add_missing(what, format!("Check that {origin} answers GET models."));
             }
         }
     }
 
-    fn list_vendors(&self, listing: &mut Listing) {
+    fn list_vendors(&self, listing: &mut ModelListing) {
         for vendor in VENDORS.iter().filter(|vendor| !self.is_endpoint(vendor.name)) {
-            match (self.key_of(vendor), ModelName::new(vendor.name, vendor.suggests)) {
+            match (self.find_key(vendor), ModelName::new(vendor.name, vendor.suggests)) {
                 (Some((variable, _)), Ok(name)) => {
-                    listing.add(name, Calling::Native, Origin::Key(variable.to_owned()));
+                    listing.add(name, CallingMode::Native, ModelOrigin::Key(variable.to_owned()));
                 }
-                _ => listing.misses(
+                _ => listing.add_missing(
                     format!("{} ({}/…)", vendor.title, vendor.name),
                     format!("Set {}.", vendor.keys.join(" or ")),
                 ),
@@ -213,78 +231,97 @@ impl Models {
         }
     }
 
-    fn list_servers(&self, found: &Found, listing: &mut Listing) {
+    fn list_servers(&self, found: &DiscoveredModels, listing: &mut ModelListing) {
         for server in self.settings.servers.iter().filter(|server| !self.is_endpoint(&server.name)) {
             let at = format!("{} at {}", server.title, server.url.origin().ascii_serialization());
             match found.places.get(&server.name) {
                 Some(there) if !there.is_empty() => {
                     for model in there {
-                        listing.add(model.name.clone(), model.calling, Origin::Server(at.clone()));
+                        listing.add(model.name.clone(), model.calling, ModelOrigin::Server(at.clone()));
                     }
                 }
                 _ => {
                     let how =
                         format!("Start {} with a model, or add an endpoint with its URL.", server.title);
-                    listing.misses(at, how);
+                    listing.add_missing(at, how);
                 }
             }
         }
     }
 
-    fn found(&self) -> Arc<Found> {
+    fn last_discovery(&self) -> Arc<DiscoveredModels> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn calling(&self, name: &ModelName, configured: Option<Calling>) -> Calling {
-        configured.or_else(|| self.found().calling(name)).unwrap_or(Calling::Native)
+    fn resolve_calling(&self, name: &ModelName, configured: Option<CallingMode>) -> CallingMode {
+        configured.or_else(|| self.last_discovery().find_calling(name)).unwrap_or(CallingMode::Native)
     }
 
     fn is_endpoint(&self, name: &str) -> bool {
         self.settings.endpoints.iter().any(|endpoint| endpoint.name == name)
     }
 
-    fn key_of(&self, vendor: &Vendor) -> Option<(&'static str, Secret)> {
-        vendor.keys.iter().find_map(|name| Some((*name, self.environment.key(name)?)))
+    fn find_key(&self, vendor: &KnownVendor) -> Option<(&'static str, SecretText)> {
+        vendor.keys.iter().find_map(|name| Some((*name, self.environment.api_key(name)?)))
     }
 
-    fn place(&self, name: &ModelName) -> Result<Place, ModelError> {
-        let vendor = VENDORS.iter().find(|vendor| vendor.name == name.place());
-        if let Some(endpoint) = self.settings.endpoints.iter().find(|endpoint| endpoint.name == name.place())
+    fn resolve_provider(&self, name: &ModelName) -> Result<ResolvedProvider, ModelError> {
+        let vendor = VENDORS.iter().find(|vendor| vendor.name == name.provider());
+        if let Some(endpoint) =
+            self.settings.endpoints.iter().find(|endpoint| endpoint.name == name.provider())
         {
-            let family = family_of(&endpoint.name);
-            let url = base(&endpoint.url, family);
+            let family = provider_family(&endpoint.name);
+            let url = base_url(&endpoint.url, family);
             let key_from = format!("the configuration of the endpoint {}", endpoint.name);
-            return Ok(Place { url, key: endpoint.key.clone(), key_from, family, calling: endpoint.calling });
+            return Ok(ResolvedProvider {
+                url,
+                key: endpoint.key.clone(),
+                key_from,
+                family,
+                calling: endpoint.calling,
+            });
         }
         if let Some(vendor) = vendor {
-            let Some((variable, key)) = self.key_of(vendor) else {
+            let Some((variable, key)) = self.find_key(vendor) else {
                 let text = format!("{name} needs a key; set {}.", vendor.keys.join(" or "));
                 return Err(ModelError {
-                    kind: ModelTrouble::Unauthorized,
+                    kind: ModelErrorKind::Unauthorized,
                     text,
                     cause: None,
                     retry_after: None,
                 });
             };
-            let url = vendor.url.parse().map_err(|_| unknown(format!("{name} has no URL.")))?;
+            let url = vendor.url.parse().map_err(|_| unknown_model_error(format!("{name} has no URL.")))?;
             let key_from = variable.to_owned();
-            return Ok(Place { url, key: Some(key), key_from, family: vendor.family, calling: None });
+            return Ok(ResolvedProvider {
+                url,
+                key: Some(key),
+                key_from,
+                family: vendor.family,
+                calling: None,
+            });
         }
-        if let Some(server) = self.settings.servers.iter().find(|server| server.name == name.place()) {
-            let family = Family::Compatible;
-            let url = base(&server.url, family);
+        if let Some(server) = self.settings.servers.iter().find(|server| server.name == name.provider()) {
+            let family = VendorFamily::Compatible;
+            let url = base_url(&server.url, family);
             let key_from = format!("an endpoint named {}", server.name);
-            return Ok(Place { url, key: None, key_from, family, calling: None });
+            return Ok(ResolvedProvider { url, key: None, key_from, family, calling: None });
         }
-        Err(unknown(format!("There is no {name} here: add an endpoint named {} with its URL.", name.place())))
+        Err(unknown_model_error(format!(
+            "There is no {name} here: add an endpoint named {} with its URL.",
+            name.provider()
+        )))
     }
 }
 
 /// Who is spoken to at a place: the vendor of that name, else somebody who speaks as OpenAI does.
-pub(super) fn family_of(place: &str) -> Family {
-    VENDORS.iter().find(|vendor| vendor.name == place).map_or(Family::Compatible, |vendor| vendor.family)
+pub(super) fn provider_family(place: &str) -> VendorFamily {
+    VENDORS
+        .iter()
+        .find(|vendor| vendor.name == place)
+        .map_or(VendorFamily::Compatible, |vendor| vendor.family)
 }
 
-fn unknown(text: String) -> ModelError {
-    ModelError { kind: ModelTrouble::Unknown, text, cause: None, retry_after: None }
+fn unknown_model_error(text: String) -> ModelError {
+    ModelError { kind: ModelErrorKind::Unknown, text, cause: None, retry_after: None }
 }

@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
-use toolyard_core::ports::Ids;
+use toolyard_core::ports::IdGenerator;
 
-use super::{Bounds, ModelError, ModelStream};
+use super::{ModelError, ModelStream, RequestPolicy};
 
 /// Asks until something is heard, it makes no sense to go on, or the number of tries is used up. The stream that comes
 /// back begins with what was heard.
-pub(super) async fn ask<F, R>(
-    bounds: &Bounds,
-    ids: &dyn Ids,
+pub(super) async fn ask_with_retry<F, R>(
+    bounds: &RequestPolicy,
+    ids: &dyn IdGenerator,
     mut attempt: F,
 ) -> Result<ModelStream, ModelError>
 where
@@ -20,11 +20,11 @@ where
 {
     let mut tries = 0;
     loop {
-        let error = match heard(attempt().await).await {
+        let error = match wait_for_first_event(attempt().await).await {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
-        let Some(wait) = wait(bounds, ids, tries, &error) else { return Err(error) };
+        let Some(wait) = retry_delay(bounds, ids, tries, &error) else { return Err(error) };
         tries += 1;
         tracing::info!(kind = ?error.kind, cause = error.cause.as_deref(), "asking a model again: {error}");
         tokio::time::sleep(wait).await;
@@ -32,7 +32,7 @@ where
 }
 
 /// The answer, once its first event is there.
-async fn heard(answer: Result<ModelStream, ModelError>) -> Result<ModelStream, ModelError> {
+async fn wait_for_first_event(answer: Result<ModelStream, ModelError>) -> Result<ModelStream, ModelError> {
     let mut answer = answer?;
     match answer.next().await {
         Some(Ok(first)) => Ok(stream::iter([Ok(first)]).chain(answer).boxed()),
@@ -42,8 +42,13 @@ async fn heard(answer: Result<ModelStream, ModelError>) -> Result<ModelStream, M
 }
 
 /// How long to wait before asking again; None if it shall not be asked again.
-fn wait(bounds: &Bounds, ids: &dyn Ids, tries: u32, error: &ModelError) -> Option<Duration> {
-    if tries >= bounds.retries || !error.kind.may_pass() {
+fn retry_delay(
+    bounds: &RequestPolicy,
+    ids: &dyn IdGenerator,
+    tries: u32,
+    error: &ModelError,
+) -> Option<Duration> {
+    if tries >= bounds.retries || !error.kind.is_transient() {
         return None;
     }
     match error.retry_after {
@@ -51,7 +56,7 @@ fn wait(bounds: &Bounds, ids: &dyn Ids, tries: u32, error: &ModelError) -> Optio
         None => {
             let longest = bounds.backoff.saturating_mul(2_u32.saturating_pow(tries)).min(bounds.retry_after);
             let mut chance = [0; 1];
-            ids.fill(&mut chance);
+            ids.fill_random(&mut chance);
             Some(longest.mul_f64(1.0 - f64::from(chance[0]) / 510.0))
         }
     }
@@ -64,17 +69,17 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
-    use crate::model::{End, ModelEvent, ModelTrouble};
+    use crate::model::{ModelErrorKind, ModelEvent, ResponseEnd};
 
     struct Chance(u8);
 
-    impl Ids for Chance {
-        fn fill(&self, bytes: &mut [u8]) {
+    impl IdGenerator for Chance {
+        fn fill_random(&self, bytes: &mut [u8]) {
             bytes.fill(self.0);
         }
     }
 
-    fn error(kind: ModelTrouble, retry_after: Option<u64>) -> ModelError {
+    fn error(kind: ModelErrorKind, retry_after: Option<u64>) -> ModelError {
         let retry_after = retry_after.map(Duration::from_secs);
         ModelError { kind, text: "no".to_owned(), cause: None, retry_after }
     }
@@ -85,12 +90,12 @@ mod tests {
 
     /// How often it asked, how long that took, and what came of it.
     async fn count(
-        bounds: &Bounds,
+        bounds: &RequestPolicy,
         chance: u8,
         result: impl Fn(u32) -> Result<ModelStream, ModelError>,
     ) -> (u32, Duration, Result<ModelStream, ModelError>) {
         let (asked, from, chance) = (Cell::new(0), Instant::now(), Chance(chance));
-        let came = ask(bounds, &chance, || {
+        let came = ask_with_retry(bounds, &chance, || {
             asked.set(asked.get() + 1);
             std::future::ready(result(asked.get()))
         });
@@ -100,49 +105,49 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn it_asks_again_with_growing_waits_and_then_gives_up() {
-        let fails = |_| Err(error(ModelTrouble::Unavailable, None));
-        let (asked, took, came) = count(&Bounds::default(), 0, fails).await;
-        assert_eq!((asked, came.err().unwrap().kind), (3, ModelTrouble::Unavailable));
+        let fails = |_| Err(error(ModelErrorKind::Unavailable, None));
+        let (asked, took, came) = count(&RequestPolicy::default(), 0, fails).await;
+        assert_eq!((asked, came.err().unwrap().kind), (3, ModelErrorKind::Unavailable));
         assert_eq!(took, Duration::from_millis(500 + 1_000));
-        let (_, took, _) = count(&Bounds::default(), 255, fails).await;
+        let (_, took, _) = count(&RequestPolicy::default(), 255, fails).await;
         assert_eq!(took, Duration::from_millis(250 + 500), "chance takes up to a half away");
     }
 
     #[tokio::test(start_paused = true)]
     async fn only_what_may_pass_is_asked_again() {
         for (kind, want) in [
-            (ModelTrouble::Unknown, 1),
-            (ModelTrouble::Unreachable, 3),
-            (ModelTrouble::Unauthorized, 1),
-            (ModelTrouble::RateLimited, 3),
-            (ModelTrouble::NoCredit, 1),
-            (ModelTrouble::Unavailable, 3),
-            (ModelTrouble::Refused, 1),
-            (ModelTrouble::Broken, 3),
+            (ModelErrorKind::Unknown, 1),
+            (ModelErrorKind::Unreachable, 3),
+            (ModelErrorKind::Unauthorized, 1),
+            (ModelErrorKind::RateLimited, 3),
+            (ModelErrorKind::NoCredit, 1),
+            (ModelErrorKind::Unavailable, 3),
+            (ModelErrorKind::Refused, 1),
+            (ModelErrorKind::Broken, 3),
         ] {
-            let (asked, _, came) = count(&Bounds::default(), 0, |_| Err(error(kind, None))).await;
+            let (asked, _, came) = count(&RequestPolicy::default(), 0, |_| Err(error(kind, None))).await;
             assert_eq!((asked, came.err().unwrap().kind), (want, kind));
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_wait_that_is_asked_for_is_kept_up_to_the_bound() {
-        let limited = |secs| move |_| Err(error(ModelTrouble::RateLimited, Some(secs)));
-        let (asked, took, _) = count(&Bounds::default(), 255, limited(20)).await;
+        let limited = |secs| move |_| Err(error(ModelErrorKind::RateLimited, Some(secs)));
+        let (asked, took, _) = count(&RequestPolicy::default(), 255, limited(20)).await;
         assert_eq!((asked, took), (3, Duration::from_secs(40)));
-        let (asked, took, came) = count(&Bounds::default(), 255, limited(21)).await;
+        let (asked, took, came) = count(&RequestPolicy::default(), 255, limited(21)).await;
         assert_eq!((asked, took), (1, Duration::ZERO));
         assert_eq!(came.err().unwrap().retry_after, Some(Duration::from_secs(21)));
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_error_before_the_first_event_is_one_before_the_answer() {
-        let (asked, _, came) = count(&Bounds::default(), 0, |asked| {
+        let (asked, _, came) = count(&RequestPolicy::default(), 0, |asked| {
             let first = match asked {
-                1 => Err(error(ModelTrouble::Unavailable, None)),
+                1 => Err(error(ModelErrorKind::Unavailable, None)),
                 _ => Ok(ModelEvent::Text("hi".to_owned())),
             };
-            Ok(answer(vec![first, Ok(ModelEvent::End(End::default()))]))
+            Ok(answer(vec![first, Ok(ModelEvent::End(ResponseEnd::default()))]))
         })
         .await;
         let events: Vec<_> = came.unwrap().collect().await;
@@ -152,8 +157,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn after_something_was_heard_nothing_is_asked_again() {
-        let (asked, _, came) = count(&Bounds::default(), 0, |_| {
-            let broken = Err(error(ModelTrouble::Broken, None));
+        let (asked, _, came) = count(&RequestPolicy::default(), 0, |_| {
+            let broken = Err(error(ModelErrorKind::Broken, None));
             Ok(answer(vec![Ok(ModelEvent::Text("hi".to_owned())), broken]))
         })
         .await;
@@ -164,8 +169,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn no_retries_are_none() {
-        let bounds = Bounds { retries: 0, ..Bounds::default() };
-        let (asked, _, _) = count(&bounds, 0, |_| Err(error(ModelTrouble::Unavailable, None))).await;
+        let bounds = RequestPolicy { retries: 0, ..RequestPolicy::default() };
+        let (asked, _, _) = count(&bounds, 0, |_| Err(error(ModelErrorKind::Unavailable, None))).await;
         assert_eq!(asked, 1);
     }
 }

@@ -2,10 +2,10 @@
 
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use toolyard_protocol::secret::Secret;
+use toolyard_protocol::secret::SecretText;
 use url::Url;
 
-use super::{Calling, ModelName, limits::Family};
+use super::{CallingMode, ModelName, limits::VendorFamily};
 
 /// What an operator says about models.
 #[derive(Debug, Clone)]
@@ -13,7 +13,7 @@ pub struct ModelSettings {
     /// The model to use where nobody names one.
     pub default: Option<ModelName>,
     /// Endpoints by name. One that is named like a vendor takes that vendor's place and speaks its protocol.
-    pub endpoints: Vec<Endpoint>,
+    pub endpoints: Vec<ModelEndpoint>,
     /// Files that become models in this process.
     pub files: Vec<FileModel>,
     /// Servers to look for on this machine.
@@ -21,12 +21,12 @@ pub struct ModelSettings {
     /// A folder with GGUF files, to be listed.
     pub folder: Option<PathBuf>,
     /// How long to wait, and how often to ask again.
-    pub bounds: Bounds,
+    pub bounds: RequestPolicy,
 }
 
 impl Default for ModelSettings {
     fn default() -> Self {
-        let bounds = Bounds::default();
+        let bounds = RequestPolicy::default();
         Self {
             default: None,
             endpoints: Vec::new(),
@@ -40,15 +40,15 @@ impl Default for ModelSettings {
 
 /// A URL that speaks as OpenAI does, or stands in for a vendor.
 #[derive(Debug, Clone)]
-pub struct Endpoint {
+pub struct ModelEndpoint {
     /// The place in model names: `local` in `local/qwen3`.
     pub name: String,
     /// Up to and including the version, such as `http://127.0.0.1:8080/v1`.
     pub url: Url,
     /// Sent where it is given.
-    pub key: Option<Secret>,
+    pub key: Option<SecretText>,
     /// How its models call tools; asked from the server where it can tell, else natively.
-    pub calling: Option<Calling>,
+    pub calling: Option<CallingMode>,
 }
 
 /// A file that becomes a model in this process; with the cargo feature `local` only.
@@ -59,7 +59,7 @@ pub struct FileModel {
     /// The GGUF file.
     pub path: PathBuf,
     /// By text, or as a small model.
-    pub calling: Calling,
+    pub calling: CallingMode,
     /// Threads that work on an answer.
     pub threads: u32,
     /// Most tokens of a conversation with its answer.
@@ -68,7 +68,7 @@ pub struct FileModel {
 
 impl FileModel {
     /// The whole name of the model: the place and the file's name.
-    pub(super) fn whole_name(&self) -> Option<ModelName> {
+    pub(super) fn model_name(&self) -> Option<ModelName> {
         let stem = self.path.file_stem()?.to_str()?;
         ModelName::new(&self.name, stem).ok()
     }
@@ -125,49 +125,49 @@ impl LocalServer {
 
 /// A vendor that is known without configuration; its key comes from the environment.
 #[derive(Debug)]
-pub(super) struct Vendor {
+pub(super) struct KnownVendor {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
     pub(super) url: &'static str,
     /// Variables that may hold the key; the first that is set wins.
     pub(super) keys: &'static [&'static str],
-    pub(super) family: Family,
+    pub(super) family: VendorFamily,
     /// What to use where a key is all that is known. The operator's own choice is better.
     pub(super) suggests: &'static str,
 }
 
 /// The vendors, in the order in which a default is looked for.
-pub(super) const VENDORS: &[Vendor] = &[
-    Vendor {
+pub(super) const VENDORS: &[KnownVendor] = &[
+    KnownVendor {
         name: "openai",
         title: "OpenAI",
         url: "https://api.openai.com/v1/",
         keys: &["OPENAI_API_KEY"],
-        family: Family::OpenAi,
+        family: VendorFamily::OpenAi,
         suggests: "gpt-5-mini",
     },
-    Vendor {
+    KnownVendor {
         name: "anthropic",
         title: "Anthropic",
         url: "https://api.anthropic.com/v1/",
         keys: &["ANTHROPIC_API_KEY"],
-        family: Family::Anthropic,
+        family: VendorFamily::Anthropic,
         suggests: "claude-sonnet-4-6",
     },
-    Vendor {
+    KnownVendor {
         name: "gemini",
         title: "Gemini",
         url: "https://generativelanguage.googleapis.com/v1beta/",
         keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
-        family: Family::Gemini,
+        family: VendorFamily::Gemini,
         suggests: "gemini-2.5-flash",
     },
-    Vendor {
+    KnownVendor {
         name: "openrouter",
         title: "OpenRouter",
         url: "https://openrouter.ai/api/v1/",
         keys: &["OPENROUTER_API_KEY"],
-        family: Family::Compatible,
+        family: VendorFamily::Compatible,
         suggests: "openrouter/auto",
     },
 ];
@@ -175,7 +175,7 @@ pub(super) const VENDORS: &[Vendor] = &[
 /// How long to wait for a model, and how often to ask again. Local models load and read long prompts slowly, and
 /// thinking models say nothing for minutes, so the waits are generous.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bounds {
+pub struct RequestPolicy {
     /// For a connection.
     pub connect: Duration,
     /// From the request to the first byte of the answer.
@@ -192,7 +192,7 @@ pub struct Bounds {
     pub retry_after: Duration,
 }
 
-impl Default for Bounds {
+impl Default for RequestPolicy {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
@@ -208,11 +208,11 @@ impl Default for Bounds {
 
 /// The environment, passed in: who asks for a variable gets it or not.
 #[derive(Clone)]
-pub struct Environment(Arc<LookUp>);
+pub struct KeyEnvironment(Arc<LookUpFn>);
 
-type LookUp = dyn Fn(&str) -> Option<String> + Send + Sync;
+type LookUpFn = dyn Fn(&str) -> Option<String> + Send + Sync;
 
-impl Environment {
+impl KeyEnvironment {
     /// An environment that is asked by name.
     pub fn new(look_up: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self(Arc::new(look_up))
@@ -224,26 +224,26 @@ impl Environment {
     }
 
     /// A key, unless it is not set or blank.
-    pub(super) fn key(&self, name: &str) -> Option<Secret> {
+    pub(super) fn api_key(&self, name: &str) -> Option<SecretText> {
         let key = (self.0)(name)?;
         let key = key.trim();
-        (!key.is_empty()).then(|| Secret::new(key))
+        (!key.is_empty()).then(|| SecretText::new(key))
     }
 }
 
-impl fmt::Debug for Environment {
+impl fmt::Debug for KeyEnvironment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Environment")
     }
 }
 
 /// A base URL to which paths can be added: it ends in a slash, and has the version where the operator left it out.
-pub(super) fn base(url: &Url, family: Family) -> Url {
+pub(super) fn base_url(url: &Url, family: VendorFamily) -> Url {
     let mut url = url.clone();
     url.set_query(None);
     url.set_fragment(None);
     let path = match url.path().trim_end_matches('/') {
-        "" if family == Family::Gemini => "/v1beta/".to_owned(),
+        "" if family == VendorFamily::Gemini => "/v1beta/".to_owned(),
         "" => "/v1/".to_owned(),
         path => format!("{path}/"),
     };
@@ -258,28 +258,28 @@ mod tests {
     #[test]
     fn a_base_ends_in_a_slash_and_has_a_version() {
         for (given, family, want) in [
-            ("http://127.0.0.1:8080", Family::Compatible, "http://127.0.0.1:8080/v1/"),
-            ("http://127.0.0.1:8080/v1", Family::Compatible, "http://127.0.0.1:8080/v1/"),
-            ("https://host/api/v1/", Family::Compatible, "https://host/api/v1/"),
-            ("https://host/openai?x=1#y", Family::OpenAi, "https://host/openai/"),
-            ("https://host", Family::Anthropic, "https://host/v1/"),
-            ("https://host", Family::Gemini, "https://host/v1beta/"),
+            ("http://127.0.0.1:8080", VendorFamily::Compatible, "http://127.0.0.1:8080/v1/"),
+            ("http://127.0.0.1:8080/v1", VendorFamily::Compatible, "http://127.0.0.1:8080/v1/"),
+            ("https://host/api/v1/", VendorFamily::Compatible, "https://host/api/v1/"),
+            ("https://host/openai?x=1#y", VendorFamily::OpenAi, "https://host/openai/"),
+            ("https://host", VendorFamily::Anthropic, "https://host/v1/"),
+            ("https://host", VendorFamily::Gemini, "https://host/v1beta/"),
         ] {
-            assert_eq!(base(&given.parse().unwrap(), family).as_str(), want, "{given}");
+            assert_eq!(base_url(&given.parse().unwrap(), family).as_str(), want, "{given}");
         }
     }
 
     #[test]
     fn keys_are_trimmed_and_hidden() {
-        let environment = Environment::new(|name| match name {
+        let environment = KeyEnvironment::new(|name| match name {
             "A" => Some(" key \n".to_owned()),
             "B" => Some("  ".to_owned()),
             _ => None,
         });
-        assert_eq!(environment.key("A").unwrap().expose(), "key");
-        assert_eq!(environment.key("B"), None);
-        assert_eq!(environment.key("C"), None);
-        assert_eq!(format!("{environment:?} {:?}", environment.key("A")), "Environment Some((secret))");
+        assert_eq!(environment.api_key("A").unwrap().expose(), "key");
+        assert_eq!(environment.api_key("B"), None);
+        assert_eq!(environment.api_key("C"), None);
+        assert_eq!(format!("{environment:?} {:?}", environment.api_key("A")), "Environment Some((secret))");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use futures_util::StreamExt as _;
 use reqwest::{Client, RequestBuilder, Response, redirect};
 use serde_json::Value;
 
-use super::{Bounds, ModelError, ModelTrouble};
+use super::{ModelError, ModelErrorKind, RequestPolicy};
 
 /// How often a connection that carries no answer at the moment is checked.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
@@ -16,12 +16,12 @@ const KEEP_ALIVE: Duration = Duration::from_secs(30);
 const IDLE_CONNECTIONS: usize = 8;
 
 /// A client for all models.
-pub(crate) fn client(bounds: &Bounds) -> Result<Client, ModelError> {
+pub(crate) fn http_client(bounds: &RequestPolicy) -> Result<Client, ModelError> {
     let roots = rustls::RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(|error| no_client(&error.to_string()))?
+        .map_err(|error| no_client_error(&error.to_string()))?
         .with_root_certificates(roots)
         .with_no_client_auth();
     Client::builder()
@@ -33,16 +33,16 @@ pub(crate) fn client(bounds: &Bounds) -> Result<Client, ModelError> {
         .tcp_keepalive(KEEP_ALIVE)
         .http2_keep_alive_interval(KEEP_ALIVE)
         .build()
-        .map_err(|error| no_client(&error.to_string()))
+        .map_err(|error| no_client_error(&error.to_string()))
 }
 
-fn no_client(cause: &str) -> ModelError {
+fn no_client_error(cause: &str) -> ModelError {
     let text = "No connection to models can be made on this machine.".to_owned();
-    ModelError { kind: ModelTrouble::Unreachable, text, cause: Some(cause.to_owned()), retry_after: None }
+    ModelError { kind: ModelErrorKind::Unreachable, text, cause: Some(cause.to_owned()), retry_after: None }
 }
 
 /// A body as text, up to so many bytes; None if there is more.
-pub(crate) async fn text(response: Response, most: usize) -> Result<Option<String>, reqwest::Error> {
+pub(crate) async fn read_text(response: Response, most: usize) -> Result<Option<String>, reqwest::Error> {
     let mut body = Vec::new();
     let mut pieces = response.bytes_stream();
     while let Some(piece) = pieces.next().await {
@@ -56,10 +56,10 @@ pub(crate) async fn text(response: Response, most: usize) -> Result<Option<Strin
 }
 
 /// A small JSON answer with a good status, within a time; anything else is None.
-pub(super) async fn json(request: RequestBuilder, most: usize, wait: Duration) -> Option<Value> {
+pub(super) async fn fetch_json(request: RequestBuilder, most: usize, wait: Duration) -> Option<Value> {
     let fetch = async {
         let response = request.send().await.ok()?.error_for_status().ok()?;
-        serde_json::from_str(&text(response, most).await.ok()??).ok()
+        serde_json::from_str(&read_text(response, most).await.ok()??).ok()
     };
     tokio::time::timeout(wait, fetch).await.ok()?
 }

@@ -6,17 +6,17 @@ use std::sync::{
 };
 
 use serde_json::{Value, json};
-use toolyard_core::ports::Ids;
+use toolyard_core::ports::IdGenerator;
 
-use super::parse::{Event, Parser, Tools, limits};
-use crate::model::{Stop, ToolSpec};
+use super::parse::{CallableTools, ParseEvent, ReplyParser, limits};
+use crate::model::{ModelStopReason, ToolSpec};
 
 /// Ids that count, so that the same calls get the same ids.
 #[derive(Debug, Default)]
 pub struct CountingIds(AtomicU64);
 
-impl Ids for CountingIds {
-    fn fill(&self, bytes: &mut [u8]) {
+impl IdGenerator for CountingIds {
+    fn fill_random(&self, bytes: &mut [u8]) {
         let count = self.0.fetch_add(1, Ordering::Relaxed);
         bytes.fill(0);
         bytes.iter_mut().rev().zip(count.to_le_bytes()).for_each(|(byte, part)| *byte = part);
@@ -24,14 +24,14 @@ impl Ids for CountingIds {
 }
 
 /// A few tools with arguments of many types.
-pub fn tools() -> Arc<Tools> {
+pub fn sample_tools() -> Arc<CallableTools> {
     let tool = |name: &str, properties: Value| {
         let schema = json!({"type": "object", "properties": properties});
         Arc::new(ToolSpec { name: name.to_owned(), description: format!("The tool {name}."), schema })
     };
     let text = json!({"type": "string"});
     Arc::new(
-        Tools::new(&[
+        CallableTools::new(&[
             tool("calculator", json!({"expression": text, "precision": {"type": "integer"}})),
             tool("current_time", json!({"timezone": text})),
             tool(
@@ -40,13 +40,13 @@ pub fn tools() -> Arc<Tools> {
             ),
             tool("write_file", json!({"path": text, "content": text, "options": {"type": "object"}})),
         ])
-        .also("com.example.math:calculator", "calculator"),
+        .with_alias("com.example.math:calculator", "calculator"),
     )
 }
 
 /// A reply after the parser: joined text, joined thoughts, calls and bad calls in their order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Parsed {
+pub struct ParsedReply {
     /// Text for the user.
     pub text: String,
     /// Thoughts.
@@ -60,33 +60,33 @@ pub struct Parsed {
 }
 
 /// Parses a reply that comes in these pieces.
-pub fn parse<'a>(pieces: impl IntoIterator<Item = &'a str>, stop: Stop) -> Parsed {
-    let mut parser = Parser::new(tools(), Arc::new(CountingIds::default()));
-    let mut parsed = Parsed::default();
+pub fn parse_pieces<'a>(pieces: impl IntoIterator<Item = &'a str>, stop: ModelStopReason) -> ParsedReply {
+    let mut parser = ReplyParser::new(sample_tools(), Arc::new(CountingIds::default()));
+    let mut parsed = ParsedReply::default();
     for piece in pieces {
-        parsed.take(parser.push(piece));
+        parsed.add_events(parser.push(piece));
     }
-    parsed.take(parser.finish(stop));
+    parsed.add_events(parser.finish(stop));
     parsed
 }
 
-impl Parsed {
-    fn take(&mut self, events: Vec<Event>) {
+impl ParsedReply {
+    fn add_events(&mut self, events: Vec<ParseEvent>) {
         for event in events {
             let kind = match event {
-                Event::Text(text) => {
+                ParseEvent::Text(text) => {
                     self.text.push_str(&text);
                     't'
                 }
-                Event::Reasoning(text) => {
+                ParseEvent::Reasoning(text) => {
                     self.reasoning.push_str(&text);
                     'r'
                 }
-                Event::Call(call) => {
+                ParseEvent::Call(call) => {
                     self.calls.push((call.id, call.name, call.arguments.get().to_owned()));
                     'c'
                 }
-                Event::BadCall(bad) => {
+                ParseEvent::BadCall(bad) => {
                     self.bad.push((bad.id, bad.name, bad.problem));
                     'b'
                 }
@@ -99,16 +99,16 @@ impl Parsed {
 }
 
 /// Parses a reply that is cut at these byte offsets (those inside of characters are moved).
-pub fn parse_cut(reply: &str, cuts: &[usize], stop: Stop) -> Parsed {
+pub fn parse_cut(reply: &str, cuts: &[usize], stop: ModelStopReason) -> ParsedReply {
     let mut at: Vec<_> = cuts.iter().map(|cut| reply.floor_char_boundary(cut % (reply.len() + 1))).collect();
     at.extend([0, reply.len()]);
     at.sort_unstable();
-    parse(at.windows(2).map(|pair| &reply[pair[0]..pair[1]]), stop)
+    parse_pieces(at.windows(2).map(|pair| &reply[pair[0]..pair[1]]), stop)
 }
 
 /// Says what does not hold for a reply, cut at these byte offsets.
-pub fn check(reply: &str, cuts: &[usize], stop: Stop) -> Result<Parsed, String> {
-    let whole = parse([reply], stop);
+pub fn check_reply(reply: &str, cuts: &[usize], stop: ModelStopReason) -> Result<ParsedReply, String> {
+    let whole = parse_pieces([reply], stop);
     let cut = parse_cut(reply, cuts, stop);
     if whole != cut {
         return Err(format!("cut at {cuts:?}: {cut:?}, whole: {whole:?}"));
@@ -119,7 +119,7 @@ pub fn check(reply: &str, cuts: &[usize], stop: Stop) -> Result<Parsed, String> 
     if whole.text.len() + whole.reasoning.len() > reply.len() {
         return Err("more text than was written".to_owned());
     }
-    let tools = tools();
+    let tools = sample_tools();
     for (_, name, arguments) in &whole.calls {
         if tools.find(name).is_none() || serde_json::from_str::<Value>(arguments).is_err() {
             return Err(format!("not a call: {name} {arguments}"));

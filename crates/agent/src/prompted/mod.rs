@@ -19,20 +19,20 @@ use std::{collections::VecDeque, fmt, sync::Arc};
 
 use async_trait::async_trait;
 use futures_util::{StreamExt as _, stream};
-use toolyard_core::ports::Ids;
+use toolyard_core::ports::IdGenerator;
 use toolyard_protocol::chat::sampling::SamplingOption;
 
-use self::parse::{Event, Parser, Tools};
+use self::parse::{CallableTools, ParseEvent, ReplyParser};
 use crate::model::{
-    ByText, Calling, End, Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream, Stop,
-    ToolChoice,
+    CallingMode, Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStopReason, ModelStream,
+    ResponseEnd, TextCalls, ToolChoice,
 };
 
 /// A model that knows no tools, made to call them by text.
 #[derive(Clone)]
 pub struct PromptedModel {
     inner: Arc<dyn Model>,
-    ids: Arc<dyn Ids>,
+    ids: Arc<dyn IdGenerator>,
     about: ModelInfo,
 }
 
@@ -44,15 +44,15 @@ impl fmt::Debug for PromptedModel {
 
 impl PromptedModel {
     /// Around a model. Ids of calls are made with `ids`.
-    pub fn new(inner: Arc<dyn Model>, ids: Arc<dyn Ids>) -> Self {
-        let about = ModelInfo { calling: Calling::Prompted, ..inner.about().clone() };
+    pub fn new(inner: Arc<dyn Model>, ids: Arc<dyn IdGenerator>) -> Self {
+        let about = ModelInfo { calling: CallingMode::Prompted, ..inner.info().clone() };
         Self { inner, ids, about }
     }
 }
 
 #[async_trait]
 impl Model for PromptedModel {
-    fn about(&self) -> &ModelInfo {
+    fn info(&self) -> &ModelInfo {
         &self.about
     }
 
@@ -65,24 +65,24 @@ impl Model for PromptedModel {
     async fn ask(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         // Without the tools, a call that comes nevertheless is a bad one that says so.
         let tools = match request.choice {
-            ToolChoice::Auto | ToolChoice::Required => Tools::new(&request.tools),
-            ToolChoice::None => Tools::default(),
+            ToolChoice::Auto | ToolChoice::Required => CallableTools::new(&request.tools),
+            ToolChoice::None => CallableTools::default(),
         };
-        let parser = Parser::new(Arc::new(tools), Arc::clone(&self.ids));
-        let answer = self.inner.ask(plain(request)).await?;
-        Ok(called(answer, parser))
+        let parser = ReplyParser::new(Arc::new(tools), Arc::clone(&self.ids));
+        let answer = self.inner.ask(without_native_tools(request)).await?;
+        Ok(parse_stream(answer, parser))
     }
 }
 
 /// The same request for a model without tools.
-fn plain(request: ModelRequest) -> ModelRequest {
+fn without_native_tools(request: ModelRequest) -> ModelRequest {
     let by_text = match request.choice {
-        ToolChoice::None => ByText::default(),
-        choice => ByText { tools: request.tools.clone(), required: choice == ToolChoice::Required },
+        ToolChoice::None => TextCalls::default(),
+        choice => TextCalls { tools: request.tools.clone(), required: choice == ToolChoice::Required },
     };
     ModelRequest {
-        system: prompt::system(request.system, &request.tools, request.choice),
-        messages: history::plain(request.messages),
+        system: prompt::system_prompt(request.system, &request.tools, request.choice),
+        messages: history::flatten_history(request.messages),
         tools: Vec::new(),
         choice: ToolChoice::Auto,
         by_text,
@@ -93,17 +93,17 @@ fn plain(request: ModelRequest) -> ModelRequest {
 }
 
 /// An answer on its way through the parser.
-struct Answer {
+struct PromptedResponse {
     inner: ModelStream,
-    parser: Parser,
+    parser: ReplyParser,
     ready: VecDeque<Result<ModelEvent, ModelError>>,
     called: bool,
     over: bool,
 }
 
-fn called(inner: ModelStream, parser: Parser) -> ModelStream {
-    let answer = Answer { inner, parser, ready: VecDeque::new(), called: false, over: false };
-    let next = |mut answer: Answer| async move {
+fn parse_stream(inner: ModelStream, parser: ReplyParser) -> ModelStream {
+    let answer = PromptedResponse { inner, parser, ready: VecDeque::new(), called: false, over: false };
+    let next = |mut answer: PromptedResponse| async move {
         loop {
             if let Some(item) = answer.ready.pop_front() {
                 return Some((item, answer));
@@ -112,20 +112,20 @@ fn called(inner: ModelStream, parser: Parser) -> ModelStream {
                 return None;
             }
             let item = answer.inner.next().await;
-            answer.take(item);
+            answer.take_item(item);
         }
     };
     stream::unfold(answer, next).boxed()
 }
 
-impl Answer {
-    fn take(&mut self, item: Option<Result<ModelEvent, ModelError>>) {
+impl PromptedResponse {
+    fn take_item(&mut self, item: Option<Result<ModelEvent, ModelError>>) {
         match item {
             Some(Ok(ModelEvent::Text(text))) => {
                 let events = self.parser.push(&text);
-                self.give(events);
+                self.push_events(events);
             }
-            Some(Ok(ModelEvent::End(end))) => self.end(end),
+            Some(Ok(ModelEvent::End(end))) => self.finish(end),
             Some(Ok(event)) => {
                 self.called |= matches!(event, ModelEvent::Call(_) | ModelEvent::BadCall(_));
                 self.ready.push_back(Ok(event));
@@ -138,38 +138,39 @@ impl Answer {
         }
     }
 
-    fn end(&mut self, end: End) {
+    fn finish(&mut self, end: ResponseEnd) {
         let events = self.parser.finish(end.stop);
-        self.give(events);
+        self.push_events(events);
         let stop = match end.stop {
-            Stop::Done | Stop::Other if self.called => Stop::Calls,
+            ModelStopReason::Done | ModelStopReason::Other if self.called => ModelStopReason::Calls,
             stop => stop,
         };
-        self.ready.push_back(Ok(ModelEvent::End(End { stop, ..end })));
+        self.ready.push_back(Ok(ModelEvent::End(ResponseEnd { stop, ..end })));
         self.over = true;
     }
 
     /// The model broke off: what it said is shown, what it was about to call is not even a bad call.
     fn break_off(&mut self) {
-        let events = self.parser.finish(Stop::Length);
-        let words = |event: &Event| matches!(event, Event::Text(_) | Event::Reasoning(_));
-        self.give(events.into_iter().filter(words).collect());
+        let events = self.parser.finish(ModelStopReason::Length);
+        let words = |event: &ParseEvent| matches!(event, ParseEvent::Text(_) | ParseEvent::Reasoning(_));
+        self.push_events(events.into_iter().filter(words).collect());
         self.over = true;
     }
 
-    fn give(&mut self, events: Vec<Event>) {
-        self.called |= events.iter().any(|event| matches!(event, Event::Call(_) | Event::BadCall(_)));
+    fn push_events(&mut self, events: Vec<ParseEvent>) {
+        self.called |=
+            events.iter().any(|event| matches!(event, ParseEvent::Call(_) | ParseEvent::BadCall(_)));
         self.ready.extend(events.into_iter().map(|event| Ok(event.into())));
     }
 }
 
-impl From<Event> for ModelEvent {
-    fn from(event: Event) -> Self {
+impl From<ParseEvent> for ModelEvent {
+    fn from(event: ParseEvent) -> Self {
         match event {
-            Event::Text(text) => Self::Text(text),
-            Event::Reasoning(text) => Self::Reasoning(text),
-            Event::Call(call) => Self::Call(call),
-            Event::BadCall(bad) => Self::BadCall(bad),
+            ParseEvent::Text(text) => Self::Text(text),
+            ParseEvent::Reasoning(text) => Self::Reasoning(text),
+            ParseEvent::Call(call) => Self::Call(call),
+            ParseEvent::BadCall(bad) => Self::BadCall(bad),
         }
     }
 }

@@ -11,12 +11,16 @@ use crate::model::{ToolChoice, ToolSpec};
 const EXAMPLE_DEPTH: usize = 3;
 
 /// The system text with the tools in it.
-pub(super) fn system(system: Option<String>, tools: &[Arc<ToolSpec>], choice: ToolChoice) -> Option<String> {
+pub(super) fn system_prompt(
+    system: Option<String>,
+    tools: &[Arc<ToolSpec>],
+    choice: ToolChoice,
+) -> Option<String> {
     let about_tools = match choice {
         ToolChoice::None => Some(WORDS.to_owned()),
         ToolChoice::Auto | ToolChoice::Required if tools.is_empty() => None,
-        ToolChoice::Auto => Some(instructions(tools, MAY)),
-        ToolChoice::Required => Some(instructions(tools, MUST)),
+        ToolChoice::Auto => Some(tool_instructions(tools, MAY)),
+        ToolChoice::Required => Some(tool_instructions(tools, MUST)),
     };
     match (system.filter(|system| !system.trim().is_empty()), about_tools) {
         (Some(system), Some(about_tools)) => Some(format!("{system}\n\n{about_tools}")),
@@ -28,9 +32,9 @@ const WORDS: &str = "Do not call tools now. Answer in words.";
 const MAY: &str = "If no tool helps, answer in words.";
 const MUST: &str = "You must call at least one tool now.";
 
-fn instructions(tools: &[Arc<ToolSpec>], choice: &str) -> String {
-    let list: Vec<_> = tools.iter().map(|tool| described(tool)).collect();
-    let example = example(tools);
+fn tool_instructions(tools: &[Arc<ToolSpec>], choice: &str) -> String {
+    let list: Vec<_> = tools.iter().map(|tool| describe_tool(tool)).collect();
+    let example = example_call(tools);
     format!(
         "# Tools\n\n\
          You can call these tools, one a line, described in JSON:\n\
@@ -45,7 +49,7 @@ fn instructions(tools: &[Arc<ToolSpec>], choice: &str) -> String {
 }
 
 /// One line of JSON, as MCP describes tools. Descriptions come from outside and must not bring tags of their own.
-fn described(tool: &ToolSpec) -> String {
+fn describe_tool(tool: &ToolSpec) -> String {
     // By hand, because models read from left to right: the name must come first.
     let (name, description) = (json!(tool.name), json!(tool.description));
     let line = format!("{{\"name\":{name},\"description\":{description},\"inputSchema\":{}}}", tool.schema);
@@ -53,16 +57,16 @@ fn described(tool: &ToolSpec) -> String {
 }
 
 /// A call of a tool that is really there; one with arguments, if there is one.
-fn example(tools: &[Arc<ToolSpec>]) -> String {
+fn example_call(tools: &[Arc<ToolSpec>]) -> String {
     let required = |tool: &&Arc<ToolSpec>| {
         tool.schema.get("required").and_then(Value::as_array).is_some_and(|names| !names.is_empty())
     };
     let Some(tool) = tools.iter().find(required).or_else(|| tools.first()) else { return String::new() };
-    history::call(&tool.name, &sample(&tool.schema, 0).to_string())
+    history::call_text(&tool.name, &sample_value(&tool.schema, 0).to_string())
 }
 
 /// A value that fits a schema as far as a small look can tell.
-fn sample(schema: &Value, depth: usize) -> Value {
+fn sample_value(schema: &Value, depth: usize) -> Value {
     for key in ["const", "default"] {
         if let Some(value) = schema.get(key) {
             return value.clone();
@@ -78,18 +82,20 @@ fn sample(schema: &Value, depth: usize) -> Value {
         Some("integer" | "number") => schema.get("minimum").cloned().unwrap_or_else(|| json!(1)),
         Some("boolean") => json!(true),
         Some("array") if depth < EXAMPLE_DEPTH => {
-            json!([schema.get("items").map_or(json!("..."), |items| sample(items, depth + 1))])
+            json!([schema.get("items").map_or(json!("..."), |items| sample_value(items, depth + 1))])
         }
         Some("array") => json!([]),
         Some("null") => Value::Null,
-        Some("object") | None if schema.get("properties").is_some() || depth == 0 => object(schema, depth),
+        Some("object") | None if schema.get("properties").is_some() || depth == 0 => {
+            sample_object(schema, depth)
+        }
         Some(_) => json!({}),
         None => json!("..."),
     }
 }
 
 /// What is required; if nothing is, the first argument.
-fn object(schema: &Value, depth: usize) -> Value {
+fn sample_object(schema: &Value, depth: usize) -> Value {
     let none = Map::new();
     let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
     let required = schema.get("required").and_then(Value::as_array);
@@ -102,7 +108,7 @@ fn object(schema: &Value, depth: usize) -> Value {
     }
     let members = names
         .into_iter()
-        .filter_map(|name| Some((name.to_owned(), sample(properties.get(name)?, depth + 1))));
+        .filter_map(|name| Some((name.to_owned(), sample_value(properties.get(name)?, depth + 1))));
     Value::Object(members.collect())
 }
 
@@ -123,7 +129,8 @@ mod tests {
     #[test]
     fn the_example_is_of_a_tool_that_is_there() {
         let text =
-            system(None, &[tool("now", json!({"type": "object"})), calculator()], ToolChoice::Auto).unwrap();
+            system_prompt(None, &[tool("now", json!({"type": "object"})), calculator()], ToolChoice::Auto)
+                .unwrap();
         assert!(
             text.contains("<tool>{\"name\":\"calculator\",\"arguments\":{\"expression\":\"...\"}}</tool>"),
             "{text}"
@@ -133,7 +140,7 @@ mod tests {
 
     #[test]
     fn descriptions_bring_no_tags_and_no_lines() {
-        let line = described(&calculator());
+        let line = describe_tool(&calculator());
         assert!(!line.contains("<tool>") && !line.contains("</tool>") && !line.contains('\n'), "{line}");
         assert_eq!(
             serde_json::from_str::<Value>(&line).unwrap()["description"],
@@ -143,15 +150,15 @@ mod tests {
 
     #[test]
     fn the_choice_is_told() {
-        let text = |choice| system(Some("Be brief.".to_owned()), &[calculator()], choice).unwrap();
+        let text = |choice| system_prompt(Some("Be brief.".to_owned()), &[calculator()], choice).unwrap();
         assert!(
             text(ToolChoice::Required).starts_with("Be brief.\n\n# Tools")
                 && text(ToolChoice::Required).ends_with(MUST)
         );
         assert_eq!(text(ToolChoice::None), format!("Be brief.\n\n{WORDS}"));
-        assert_eq!(system(Some("Hi".to_owned()), &[], ToolChoice::Auto).as_deref(), Some("Hi"));
-        assert_eq!(system(None, &[], ToolChoice::Auto), None);
-        assert_eq!(system(Some(" ".to_owned()), &[], ToolChoice::Auto), None);
+        assert_eq!(system_prompt(Some("Hi".to_owned()), &[], ToolChoice::Auto).as_deref(), Some("Hi"));
+        assert_eq!(system_prompt(None, &[], ToolChoice::Auto), None);
+        assert_eq!(system_prompt(Some(" ".to_owned()), &[], ToolChoice::Auto), None);
     }
 
     #[test]
@@ -159,11 +166,11 @@ mod tests {
         let schema = json!({"type": "object", "required": ["a", "b", "c", "d", "e"], "properties": {
             "a": {"enum": ["x", "y"]}, "b": {"type": "integer", "minimum": 5}, "c": {"type": "array", "items": {"type": "boolean"}},
             "d": {"type": "object", "properties": {"z": {"type": "number"}}}, "e": {"default": 7}, "f": {"type": "string"}}});
-        assert_eq!(sample(&schema, 0), json!({"a": "x", "b": 5, "c": [true], "d": {"z": 1}, "e": 7}));
+        assert_eq!(sample_value(&schema, 0), json!({"a": "x", "b": 5, "c": [true], "d": {"z": 1}, "e": 7}));
         let mut deep = json!({"type": "string"});
         for _ in 0..9 {
             deep = json!({"type": "object", "properties": {"x": deep}});
         }
-        assert_eq!(sample(&deep, 0), json!({"x": {"x": {"x": {}}}}));
+        assert_eq!(sample_value(&deep, 0), json!({"x": {"x": {"x": {}}}}));
     }
 }

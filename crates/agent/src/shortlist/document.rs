@@ -43,11 +43,11 @@ pub fn phrases_of(phrases: &ActivationPhrases) -> Vec<(&str, Option<&str>)> {
 /// Names and descriptions of what a schema takes, those inside of objects and lists included, up to [`MAX_PARAMETERS`].
 pub fn parameters_of(schema: &Value) -> Vec<(&str, &str)> {
     let mut found = Vec::new();
-    collect(schema, 0, &mut found);
+    collect_parameters(schema, 0, &mut found);
     found
 }
 
-fn collect<'a>(schema: &'a Value, depth: usize, found: &mut Vec<(&'a str, &'a str)>) {
+fn collect_parameters<'a>(schema: &'a Value, depth: usize, found: &mut Vec<(&'a str, &'a str)>) {
     if depth == MAX_DEPTH {
         return;
     }
@@ -56,10 +56,10 @@ fn collect<'a>(schema: &'a Value, depth: usize, found: &mut Vec<(&'a str, &'a st
             return;
         }
         found.push((name, parameter.get("description").and_then(Value::as_str).unwrap_or_default()));
-        collect(parameter, depth + 1, found);
+        collect_parameters(parameter, depth + 1, found);
     }
     if let Some(items) = schema.get("items") {
-        collect(items, depth + 1, found);
+        collect_parameters(items, depth + 1, found);
     }
 }
 

@@ -3,12 +3,13 @@
 use std::{collections::HashMap, fmt, sync::Arc};
 
 use super::{
-    MAX_INDEX_WORDS, MAX_PARAMETERS, MAX_PHRASES, MAX_TOOL_BYTES, MAX_TOOLS, ToolDocument, cut,
-    language::Language,
-    mention::Mentions,
-    postings::{APP, Collector, DESCRIPTION, NAME, PARAMETERS, PHRASES, Postings, TITLE},
-    vectors::{Directions, WordVectors},
-    words::{Atoms, Role},
+    MAX_INDEX_WORDS, MAX_PARAMETERS, MAX_PHRASES, MAX_TOOL_BYTES, MAX_TOOLS, ToolDocument,
+    language::StemLanguage,
+    mention::MentionIndex,
+    postings::{APP, DESCRIPTION, NAME, PARAMETERS, PHRASES, Postings, PostingsCollector, TITLE},
+    truncate_bytes,
+    vectors::{QuantisedVectors, WordVectors},
+    words::{TextAtoms, WordRole},
 };
 
 /// What a word of each field adds to the direction of a tool, in the order of the fields.
@@ -19,8 +20,8 @@ pub struct ToolIndex {
     /// Keys by document; documents are numbered as they came.
     pub(super) keys: Vec<usize>,
     pub(super) postings: Postings,
-    pub(super) mentions: Mentions,
-    pub(super) meaning: Option<(Arc<WordVectors>, Directions)>,
+    pub(super) mentions: MentionIndex,
+    pub(super) meaning: Option<(Arc<WordVectors>, QuantisedVectors)>,
     left_out: usize,
 }
 
@@ -42,9 +43,9 @@ impl ToolIndex {
         tools: impl IntoIterator<Item = ToolDocument<'a>>,
         vectors: Option<Arc<WordVectors>>,
     ) -> Self {
-        let mut builder = Builder::new(vectors);
+        let mut builder = IndexBuilder::new(vectors);
         let mut tools = tools.into_iter();
-        tools.by_ref().take(MAX_TOOLS).for_each(|tool| builder.tool(&tool));
+        tools.by_ref().take(MAX_TOOLS).for_each(|tool| builder.add_tool(&tool));
         builder.finish(tools.count())
     }
 
@@ -64,78 +65,81 @@ impl ToolIndex {
     }
 
     /// Memory that it holds, in bytes, roughly; shared vectors of words aside.
-    pub fn bytes(&self) -> usize {
-        let meaning = self.meaning.as_ref().map_or(0, |(_, directions)| directions.bytes());
-        self.keys.len() * size_of::<usize>() + self.postings.bytes() + self.mentions.bytes() + meaning
+    pub fn memory_bytes(&self) -> usize {
+        let meaning = self.meaning.as_ref().map_or(0, |(_, directions)| directions.memory_bytes());
+        self.keys.len() * size_of::<usize>()
+            + self.postings.memory_bytes()
+            + self.mentions.memory_bytes()
+            + meaning
     }
 }
 
-struct Builder {
+struct IndexBuilder {
     keys: Vec<usize>,
-    collector: Collector,
-    mentions: Mentions,
-    meaning: Option<Meaning>,
+    collector: PostingsCollector,
+    mentions: MentionIndex,
+    meaning: Option<DirectionCollector>,
     /// Bytes of text that the tool under way may still bring.
     budget: usize,
 }
 
-impl Builder {
+impl IndexBuilder {
     fn new(vectors: Option<Arc<WordVectors>>) -> Self {
         Self {
             keys: Vec::new(),
-            collector: Collector::new(MAX_INDEX_WORDS),
-            mentions: Mentions::default(),
-            meaning: vectors.map(Meaning::new),
+            collector: PostingsCollector::new(MAX_INDEX_WORDS),
+            mentions: MentionIndex::default(),
+            meaning: vectors.map(DirectionCollector::new),
             budget: 0,
         }
     }
 
-    fn tool(&mut self, tool: &ToolDocument<'_>) {
+    fn add_tool(&mut self, tool: &ToolDocument<'_>) {
         let document = self.keys.len() as u32;
         self.keys.push(tool.key);
         self.budget = MAX_TOOL_BYTES;
-        let name = self.text(NAME, tool.name);
-        self.mentions.name(document, &name);
-        let title = self.text(TITLE, tool.title);
-        self.mentions.name(document, &title);
-        let app = self.text(APP, tool.app_name);
-        self.mentions.app(document, &app);
+        let name = self.add_text(NAME, tool.name);
+        self.mentions.add_name(document, &name);
+        let title = self.add_text(TITLE, tool.title);
+        self.mentions.add_name(document, &title);
+        let app = self.add_text(APP, tool.app_name);
+        self.mentions.add_app(document, &app);
         for alias in &tool.aliases {
-            let alias = Atoms::of(self.take(alias));
-            self.mentions.name(document, &alias);
+            let alias = TextAtoms::from_text(self.take_within_budget(alias));
+            self.mentions.add_name(document, &alias);
         }
-        self.text(DESCRIPTION, tool.description);
+        self.add_text(DESCRIPTION, tool.description);
         for (phrase, tag) in tool.phrases.iter().take(MAX_PHRASES) {
-            let field = self.collector.phrases_in(Language::of_tag(*tag));
-            let phrase = self.text(field, phrase);
-            self.mentions.phrase(document, &phrase);
+            let field = self.collector.phrases_in(StemLanguage::from_tag(*tag));
+            let phrase = self.add_text(field, phrase);
+            self.mentions.add_phrase(document, &phrase);
         }
         for (name, description) in tool.parameters.iter().take(MAX_PARAMETERS) {
-            self.text(PARAMETERS, name);
-            self.text(PARAMETERS, description);
+            self.add_text(PARAMETERS, name);
+            self.add_text(PARAMETERS, description);
         }
-        self.collector.close();
+        self.collector.close_tool();
         if let Some(meaning) = &mut self.meaning {
-            meaning.close();
+            meaning.close_tool();
         }
     }
 
     /// Reads a text into a field.
-    fn text(&mut self, field: usize, text: &str) -> Atoms {
-        let atoms = Atoms::of(self.take(text));
-        for (word, role) in atoms.words() {
-            let telling = self.collector.word(field, word);
-            if let (true, Role::Text, Some(meaning), Some(&weight)) =
+    fn add_text(&mut self, field: usize, text: &str) -> TextAtoms {
+        let atoms = TextAtoms::from_text(self.take_within_budget(text));
+        for (word, role) in atoms.search_words() {
+            let telling = self.collector.add_word(field, word);
+            if let (true, WordRole::Text, Some(meaning), Some(&weight)) =
                 (telling, role, &mut self.meaning, MEANING.get(field))
             {
-                meaning.word(word, weight);
+                meaning.add_word(word, weight);
             }
         }
         atoms
     }
 
-    fn take<'t>(&mut self, text: &'t str) -> &'t str {
-        let taken = cut(text, self.budget);
+    fn take_within_budget<'t>(&mut self, text: &'t str) -> &'t str {
+        let taken = truncate_bytes(text, self.budget);
         self.budget -= taken.len();
         taken
     }
@@ -143,7 +147,7 @@ impl Builder {
     fn finish(self, left_out: usize) -> ToolIndex {
         ToolIndex {
             keys: self.keys,
-            postings: self.collector.finish(),
+            postings: self.collector.into_postings(),
             mentions: self.mentions,
             meaning: self.meaning.map(|meaning| (meaning.vectors, meaning.directions)),
             left_out,
@@ -152,32 +156,32 @@ impl Builder {
 }
 
 /// Collects directions, tool by tool.
-struct Meaning {
+struct DirectionCollector {
     vectors: Arc<WordVectors>,
-    directions: Directions,
+    directions: QuantisedVectors,
     /// The tool under way.
     sum: Vec<f32>,
     /// Tokens of words, so that each is taken apart once.
     seen: HashMap<Box<str>, Box<[u32]>>,
 }
 
-impl Meaning {
+impl DirectionCollector {
     fn new(vectors: Arc<WordVectors>) -> Self {
         let dimensions = vectors.dimensions();
-        let directions = Directions::new(dimensions);
+        let directions = QuantisedVectors::new(dimensions);
         Self { vectors, directions, sum: vec![0.0; dimensions], seen: HashMap::new() }
     }
 
-    fn word(&mut self, word: &str, weight: f32) {
+    fn add_word(&mut self, word: &str, weight: f32) {
         if !self.seen.contains_key(word) {
-            self.seen.insert(word.into(), self.vectors.tokens(word).into());
+            self.seen.insert(word.into(), self.vectors.word_tokens(word).into());
         }
         if let Some(tokens) = self.seen.get(word) {
-            self.vectors.add(tokens, weight, &mut self.sum);
+            self.vectors.add_tokens(tokens, weight, &mut self.sum);
         }
     }
 
-    fn close(&mut self) {
+    fn close_tool(&mut self) {
         self.directions.push(&mut self.sum);
         self.sum.fill(0.0);
     }

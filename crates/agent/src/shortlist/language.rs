@@ -7,7 +7,7 @@ use rust_stemmers::{Algorithm, Stemmer};
 /// A language whose words we can stem. All others share the space of English: the same function on both sides
 /// still finds equal words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Language {
+pub(super) enum StemLanguage {
     Danish,
     Dutch,
     English,
@@ -24,7 +24,7 @@ pub(super) enum Language {
     Swedish,
 }
 
-impl Language {
+impl StemLanguage {
     #[cfg(test)]
     const ALL: [Self; 14] = [
         Self::Danish,
@@ -44,7 +44,7 @@ impl Language {
     ];
 
     /// By a tag such as `de` or `de-AT`; English where we know no better.
-    pub(super) fn of_tag(tag: Option<&str>) -> Self {
+    pub(super) fn from_tag(tag: Option<&str>) -> Self {
         let primary = tag.and_then(|tag| tag.split(['-', '_']).next()).unwrap_or_default();
         match primary.to_ascii_lowercase().as_str() {
             "da" => Self::Danish,
@@ -64,7 +64,7 @@ impl Language {
         }
     }
 
-    fn algorithm(self) -> Algorithm {
+    fn stemmer_algorithm(self) -> Algorithm {
         match self {
             Self::Danish => Algorithm::Danish,
             Self::Dutch => Algorithm::Dutch,
@@ -83,7 +83,7 @@ impl Language {
         }
     }
 
-    /// Words without a meaning of their own, sorted, as [`super::words`] writes them.
+    /// Words without a meaning of their own, sorted, as [`super::search_words`] writes them.
     fn stop_words(self) -> &'static [&'static str] {
         match self {
             Self::Dutch => DUTCH,
@@ -106,12 +106,12 @@ impl Language {
 
     /// The stem of a folded word. The stemmers are made for the letters of their language and can fail on others, so
     /// a word with anything else in it stays as it is.
-    pub(super) fn stem(self, word: &str) -> Cow<'_, str> {
+    pub(super) fn stem_word(self, word: &str) -> Cow<'_, str> {
         let ours = match self {
             Self::Russian => word.chars().all(|c| matches!(c, 'а'..='я' | 'ё')),
             _ => word.bytes().all(|byte| byte.is_ascii_lowercase()),
         };
-        if ours { Stemmer::create(self.algorithm()).stem(word) } else { Cow::Borrowed(word) }
+        if ours { Stemmer::create(self.stemmer_algorithm()).stem(word) } else { Cow::Borrowed(word) }
     }
 }
 
@@ -222,25 +222,25 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::shortlist::words::Atoms;
+    use crate::shortlist::words::TextAtoms;
 
     #[test]
     fn tags_are_read_by_their_first_part() {
-        assert_eq!(Language::of_tag(Some("de-AT")), Language::German);
-        assert_eq!(Language::of_tag(Some("PT_br")), Language::Portuguese);
+        assert_eq!(StemLanguage::from_tag(Some("de-AT")), StemLanguage::German);
+        assert_eq!(StemLanguage::from_tag(Some("PT_br")), StemLanguage::Portuguese);
         for unknown in [None, Some("ja"), Some(""), Some("klingon")] {
-            assert_eq!(Language::of_tag(unknown), Language::English);
+            assert_eq!(StemLanguage::from_tag(unknown), StemLanguage::English);
         }
     }
 
     #[test]
     fn stop_words_are_sorted_and_folded() {
-        for language in Language::ALL {
+        for language in StemLanguage::ALL {
             let list = language.stop_words();
             assert!(list.is_sorted(), "{language:?}");
             for word in list {
-                let atoms = Atoms::of(word);
-                assert_eq!(atoms.words().map(|(word, _)| word).collect::<Vec<_>>(), [*word]);
+                let atoms = TextAtoms::from_text(word);
+                assert_eq!(atoms.search_words().map(|(word, _)| word).collect::<Vec<_>>(), [*word]);
                 assert!(language.is_stop_word(word));
             }
         }
@@ -248,21 +248,21 @@ mod tests {
 
     #[test]
     fn each_language_has_its_own_stems() {
-        assert_eq!(Language::English.stem("reminders"), Language::English.stem("reminder"));
-        assert_eq!(Language::German.stem("karten"), Language::German.stem("karte"));
-        assert_eq!(Language::Spanish.stem("vuelos"), Language::Spanish.stem("vuelo"));
-        assert_eq!(Language::Russian.stem("погоды"), Language::Russian.stem("погода"));
-        assert_eq!(Language::English.stem("v2"), "v2");
-        assert_eq!(Language::German.stem("天気"), "天気");
+        assert_eq!(StemLanguage::English.stem_word("reminders"), StemLanguage::English.stem_word("reminder"));
+        assert_eq!(StemLanguage::German.stem_word("karten"), StemLanguage::German.stem_word("karte"));
+        assert_eq!(StemLanguage::Spanish.stem_word("vuelos"), StemLanguage::Spanish.stem_word("vuelo"));
+        assert_eq!(StemLanguage::Russian.stem_word("погоды"), StemLanguage::Russian.stem_word("погода"));
+        assert_eq!(StemLanguage::English.stem_word("v2"), "v2");
+        assert_eq!(StemLanguage::German.stem_word("天気"), "天気");
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2_000))]
         #[test]
         fn no_word_breaks_a_stemmer(latin in "[a-z]{0,12}", vowels in "[aeiouysx]{0,9}", russian in "[а-яё]{0,12}", any in any::<String>()) {
-            for language in Language::ALL {
+            for language in StemLanguage::ALL {
                 for word in [&latin, &vowels, &russian, &any] {
-                    let _ = language.stem(word);
+                    let _ = language.stem_word(word);
                 }
             }
         }

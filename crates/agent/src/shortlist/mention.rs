@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{language::Language, words::Atoms};
+use super::{language::StemLanguage, words::TextAtoms};
 
 /// A mention that fits more tools than this tells none of them apart (`search`, `list`).
 const MAX_SHARED: usize = 8;
@@ -22,7 +22,7 @@ pub enum Mention {
 
 /// Everything that can be named, by its letters alone.
 #[derive(Debug, Default)]
-pub(super) struct Mentions {
+pub(super) struct MentionIndex {
     /// Names and phrases, to places in `targets`.
     names: HashMap<Box<str>, Vec<(u32, Mention)>>,
     /// Apps by name, and the tools of each.
@@ -32,19 +32,19 @@ pub(super) struct Mentions {
     longest: usize,
 }
 
-impl Mentions {
+impl MentionIndex {
     /// The tool can be called by this name.
-    pub(super) fn name(&mut self, tool: u32, name: &Atoms) {
+    pub(super) fn add_name(&mut self, tool: u32, name: &TextAtoms) {
         self.add(tool, name, Mention::Tool);
     }
 
     /// The tool can be called by this phrase.
-    pub(super) fn phrase(&mut self, tool: u32, phrase: &Atoms) {
+    pub(super) fn add_phrase(&mut self, tool: u32, phrase: &TextAtoms) {
         self.add(tool, phrase, Mention::Phrase);
     }
 
-    fn add(&mut self, tool: u32, atoms: &Atoms, mention: Mention) {
-        let Some(key) = self.key(atoms) else { return };
+    fn add(&mut self, tool: u32, atoms: &TextAtoms, mention: Mention) {
+        let Some(key) = self.mention_key(atoms) else { return };
         let targets = self.names.entry(key).or_default();
         // One beyond the bound is enough to know that there are too many.
         if targets.len() <= MAX_SHARED && !targets.contains(&(tool, mention)) {
@@ -53,8 +53,8 @@ impl Mentions {
     }
 
     /// The tool belongs to the app of this name. Says the number of the app.
-    pub(super) fn app(&mut self, tool: u32, name: &Atoms) -> u32 {
-        let all = name.squeezed(0..name.len());
+    pub(super) fn add_app(&mut self, tool: u32, name: &TextAtoms) -> u32 {
+        let all = name.squeezed_range(0..name.len());
         let app = match self.apps.get(all) {
             Some(&app) => app,
             None => {
@@ -70,9 +70,9 @@ impl Mentions {
     }
 
     /// The letters of a name, unless it is a word that is said all the time.
-    fn key(&mut self, atoms: &Atoms) -> Option<Box<str>> {
-        let all = atoms.squeezed(0..atoms.len());
-        if !tells(atoms.len(), all) || atoms.len() > MAX_ATOMS {
+    fn mention_key(&mut self, atoms: &TextAtoms) -> Option<Box<str>> {
+        let all = atoms.squeezed_range(0..atoms.len());
+        if !is_distinctive(atoms.len(), all) || atoms.len() > MAX_ATOMS {
             return None;
         }
         self.longest = self.longest.max(all.len());
@@ -80,18 +80,18 @@ impl Mentions {
     }
 
     /// The tools that a text names, each once for each way, in no order.
-    pub(super) fn in_text(&self, text: &Atoms) -> Vec<(u32, Mention)> {
+    pub(super) fn find_in(&self, text: &TextAtoms) -> Vec<(u32, Mention)> {
         let mut found = Vec::new();
         for start in 0..text.len() {
             for end in start + 1..=text.len().min(start + MAX_ATOMS) {
-                let said = text.squeezed(start..end);
+                let said = text.squeezed_range(start..end);
                 if said.len() > self.longest {
                     break;
                 }
                 if let Some(targets) = self.names.get(said).filter(|targets| targets.len() <= MAX_SHARED) {
                     found.extend(targets);
                 }
-                if let Some(&app) = self.apps.get(said).filter(|_| tells(end - start, said)) {
+                if let Some(&app) = self.apps.get(said).filter(|_| is_distinctive(end - start, said)) {
                     let tools = self.app_tools[app as usize].iter();
                     found.extend(tools.map(|&tool| (tool, Mention::App)));
                 }
@@ -108,7 +108,7 @@ impl Mentions {
     }
 
     /// Bytes that the tables hold, roughly.
-    pub(super) fn bytes(&self) -> usize {
+    pub(super) fn memory_bytes(&self) -> usize {
         let names: usize =
             self.names.iter().map(|(key, targets)| key.len() + 48 + targets.capacity() * 8).sum();
         names + self.app_tools.iter().map(|tools| tools.capacity() * 4 + 72).sum::<usize>()
@@ -116,27 +116,27 @@ impl Mentions {
 }
 
 /// Whether these letters are more than a word that is said all the time.
-fn tells(atoms: usize, letters: &str) -> bool {
-    atoms > 1 || (letters.chars().nth(1).is_some() && !Language::English.is_stop_word(letters))
+fn is_distinctive(atoms: usize, letters: &str) -> bool {
+    atoms > 1 || (letters.chars().nth(1).is_some() && !StemLanguage::English.is_stop_word(letters))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn sample() -> Mentions {
-        let mut mentions = Mentions::default();
-        mentions.name(0, &Atoms::of("get_userInfo"));
-        mentions.phrase(1, &Atoms::of("remind me to"));
-        mentions.phrase(2, &Atoms::of("次の電車"));
-        mentions.phrase(2, &Atoms::of("prochain métro"));
-        mentions.app(1, &Atoms::of("Task Pad"));
-        mentions.app(3, &Atoms::of("Task Pad"));
+    fn sample() -> MentionIndex {
+        let mut mentions = MentionIndex::default();
+        mentions.add_name(0, &TextAtoms::from_text("get_userInfo"));
+        mentions.add_phrase(1, &TextAtoms::from_text("remind me to"));
+        mentions.add_phrase(2, &TextAtoms::from_text("次の電車"));
+        mentions.add_phrase(2, &TextAtoms::from_text("prochain métro"));
+        mentions.add_app(1, &TextAtoms::from_text("Task Pad"));
+        mentions.add_app(3, &TextAtoms::from_text("Task Pad"));
         mentions
     }
 
     fn named(text: &str) -> Vec<(u32, Mention)> {
-        sample().in_text(&Atoms::of(text))
+        sample().find_in(&TextAtoms::from_text(text))
     }
 
     #[test]
@@ -166,25 +166,25 @@ mod tests {
 
     #[test]
     fn what_everybody_says_names_nobody() {
-        let mut mentions = Mentions::default();
-        mentions.name(0, &Atoms::of("do"));
-        mentions.name(1, &Atoms::of("x"));
-        mentions.app(0, &Atoms::of("Do"));
-        mentions.app(1, &Atoms::of(""));
+        let mut mentions = MentionIndex::default();
+        mentions.add_name(0, &TextAtoms::from_text("do"));
+        mentions.add_name(1, &TextAtoms::from_text("x"));
+        mentions.add_app(0, &TextAtoms::from_text("Do"));
+        mentions.add_app(1, &TextAtoms::from_text(""));
         for tool in 0..=MAX_SHARED as u32 {
-            mentions.name(tool, &Atoms::of("search"));
+            mentions.add_name(tool, &TextAtoms::from_text("search"));
         }
-        mentions.name(7, &Atoms::of(&"very ".repeat(MAX_ATOMS + 1)));
+        mentions.add_name(7, &TextAtoms::from_text(&"very ".repeat(MAX_ATOMS + 1)));
         let text = format!("do x search {}", "very ".repeat(MAX_ATOMS + 1));
-        assert!(mentions.in_text(&Atoms::of(&text)).is_empty());
+        assert!(mentions.find_in(&TextAtoms::from_text(&text)).is_empty());
     }
 
     #[test]
     fn the_bound_of_sharing_is_exact() {
-        let mut mentions = Mentions::default();
+        let mut mentions = MentionIndex::default();
         for tool in 0..MAX_SHARED as u32 {
-            mentions.name(tool, &Atoms::of("search"));
+            mentions.add_name(tool, &TextAtoms::from_text("search"));
         }
-        assert_eq!(mentions.in_text(&Atoms::of("search it")).len(), MAX_SHARED);
+        assert_eq!(mentions.find_in(&TextAtoms::from_text("search it")).len(), MAX_SHARED);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Models choose worse among more than some dozens of tools, and each definition costs context. So before each call of
 //! a model the best tools are picked: [`ToolIndex`] is built once for a frozen view, [`ToolIndex::search`] ranks, and
-//! [`pick`](fn@pick) makes the list. No model is asked, nothing leaves the process.
+//! [`pick_tools`] makes the list. No model is asked, nothing leaves the process.
 //!
 //! | look for | in |
 //! | --- | --- |
@@ -11,7 +11,7 @@
 //! | weights of words in fields (BM25F) | `index`, `postings` |
 //! | names, apps and phrases said outright | `mention` |
 //! | meaning beyond words, from a table of word vectors | [`vectors`] |
-//! | the list itself | [`pick`](fn@pick) |
+//! | the list itself | [`pick_tools`] |
 //! | how good it is | [`eval`] |
 
 mod document;
@@ -29,8 +29,8 @@ mod words;
 pub use document::{ToolDocument, parameters_of, phrases_of};
 pub use index::ToolIndex;
 pub use mention::Mention;
-pub use pick::{DEFAULT_LIMIT, pick};
-pub use search::{Hit, Query, Why};
+pub use pick::{DEFAULT_LIMIT, pick_tools};
+pub use search::{ScoreParts, ToolHit, ToolQuery};
 
 /// Most tools in one index. Later ones are left out of it and counted, see [`ToolIndex::left_out`].
 pub const MAX_TOOLS: usize = 100_000;
@@ -52,18 +52,18 @@ pub const MAX_RECENT_WORDS: usize = 128;
 pub const MAX_WORD_BYTES: usize = 64;
 
 /// The beginning of a text, at most `bytes` long, cut between characters.
-fn cut(text: &str, bytes: usize) -> &str {
+fn truncate_bytes(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::cut;
+    use super::truncate_bytes;
 
     #[test]
     fn texts_are_cut_between_characters() {
-        assert_eq!(cut("aé", 2), "a");
-        assert_eq!(cut("aé", 3), "aé");
-        assert_eq!(cut("aé", 99), "aé");
+        assert_eq!(truncate_bytes("aé", 2), "a");
+        assert_eq!(truncate_bytes("aé", 3), "aé");
+        assert_eq!(truncate_bytes("aé", 99), "aé");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Mention, Query, ToolIndex, top::top};
+use super::{Mention, ToolIndex, ToolQuery, top::top_documents};
 
 /// How many tools a model sees where nothing else is configured.
 pub const DEFAULT_LIMIT: usize = 24;
@@ -18,14 +18,14 @@ pub const DEFAULT_LIMIT: usize = 24;
 ///
 /// What was used never takes the last half of the places from the others: rather the list grows, to one and a half
 /// times the limit at most.
-pub fn pick(index: &ToolIndex, query: &Query<'_>, used: &[usize], limit: usize) -> Vec<usize> {
+pub fn pick_tools(index: &ToolIndex, query: &ToolQuery<'_>, used: &[usize], limit: usize) -> Vec<usize> {
     if index.len() <= limit {
         return index.keys.clone();
     }
-    let mut picked = Picked { taken: vec![false; index.len()], room: limit };
-    picked.used(index, used);
+    let mut picked = PickedTools { taken: vec![false; index.len()], room: limit };
+    picked.take_used(index, used);
     picked.room = picked.room.max(limit.div_ceil(2));
-    let ranking = index.rank(query);
+    let ranking = index.rank_tools(query);
     let by_score = |documents: &mut Vec<u32>| {
         documents.sort_by(|&a, &b| ranking.scores[b as usize].total_cmp(&ranking.scores[a as usize]));
     };
@@ -33,7 +33,7 @@ pub fn pick(index: &ToolIndex, query: &Query<'_>, used: &[usize], limit: usize) 
         let named = ranking.mentions.iter().filter(|(_, mention)| *mention == strength);
         let mut named: Vec<u32> = named.map(|(document, _)| *document).collect();
         by_score(&mut named);
-        picked.take(named);
+        picked.take_documents(named);
     }
     let of_apps = ranking.mentions.iter().filter(|(_, mention)| *mention == Mention::App);
     let of_apps: HashSet<u32> = of_apps.map(|(document, _)| *document).collect();
@@ -41,22 +41,22 @@ pub fn pick(index: &ToolIndex, query: &Query<'_>, used: &[usize], limit: usize) 
         let mut tools = tools.clone();
         by_score(&mut tools);
         tools.truncate(limit.div_ceil(3));
-        picked.take(tools);
+        picked.take_documents(tools);
     }
-    picked.take(top(&ranking.scores, picked.room + picked.count()));
-    picked.one_of_each(index.mentions.by_app());
-    picked.keys(index)
+    picked.take_documents(top_documents(&ranking.scores, picked.room + picked.picked_count()));
+    picked.take_one_of_each(index.mentions.by_app());
+    picked.picked_keys(index)
 }
 
-struct Picked {
+struct PickedTools {
     taken: Vec<bool>,
     /// Places left.
     room: usize,
 }
 
-impl Picked {
+impl PickedTools {
     /// Takes documents until there is no room.
-    fn take(&mut self, documents: impl IntoIterator<Item = u32>) {
+    fn take_documents(&mut self, documents: impl IntoIterator<Item = u32>) {
         for document in documents {
             if self.room == 0 {
                 return;
@@ -67,31 +67,31 @@ impl Picked {
         }
     }
 
-    fn used(&mut self, index: &ToolIndex, used: &[usize]) {
+    fn take_used(&mut self, index: &ToolIndex, used: &[usize]) {
         // Later entries win, so each key keeps the place of its last use.
         let ages: HashMap<usize, usize> = used.iter().copied().zip((0..used.len()).rev()).collect();
         let known =
             (0..).zip(&index.keys).filter_map(|(document, key)| ages.get(key).map(|age| (*age, document)));
         let mut known: Vec<(usize, u32)> = known.collect();
         known.sort_unstable();
-        self.take(known.into_iter().map(|(_, document)| document));
+        self.take_documents(known.into_iter().map(|(_, document)| document));
     }
 
-    fn one_of_each(&mut self, apps: &[Vec<u32>]) {
+    fn take_one_of_each(&mut self, apps: &[Vec<u32>]) {
         let longest = apps.iter().map(Vec::len).max().unwrap_or_default();
         for round in 0..longest {
             if self.room == 0 {
                 return;
             }
-            self.take(apps.iter().filter_map(|tools| tools.get(round).copied()));
+            self.take_documents(apps.iter().filter_map(|tools| tools.get(round).copied()));
         }
     }
 
-    fn count(&self) -> usize {
+    fn picked_count(&self) -> usize {
         self.taken.iter().filter(|taken| **taken).count()
     }
 
-    fn keys(&self, index: &ToolIndex) -> Vec<usize> {
+    fn picked_keys(&self, index: &ToolIndex) -> Vec<usize> {
         index.keys.iter().zip(&self.taken).filter(|(_, taken)| **taken).map(|(key, _)| *key).collect()
     }
 }

@@ -2,14 +2,14 @@
 
 use std::{collections::HashMap, ops::Range};
 
-use super::language::Language;
+use super::language::StemLanguage;
 
 /// How fast more of the same word stops to matter.
 const SATURATION: f32 = 1.2;
 
 /// How a field counts.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Field {
+pub(super) struct FieldWeight {
     /// Against other fields.
     weight: f32,
     /// How much a long text thins out its words, 0 to 1.
@@ -23,19 +23,19 @@ pub(super) const APP: usize = 2;
 pub(super) const DESCRIPTION: usize = 3;
 pub(super) const PARAMETERS: usize = 4;
 pub(super) const PHRASES: usize = 5;
-const FIELDS: [Field; 6] = [
-    Field { weight: 3.0, length: 0.5 },
-    Field { weight: 3.0, length: 0.5 },
-    Field { weight: 1.0, length: 0.3 },
-    Field { weight: 2.0, length: 0.75 },
-    Field { weight: 1.0, length: 0.75 },
-    Field { weight: 2.0, length: 0.5 },
+const FIELDS: [FieldWeight; 6] = [
+    FieldWeight { weight: 3.0, length: 0.5 },
+    FieldWeight { weight: 3.0, length: 0.5 },
+    FieldWeight { weight: 1.0, length: 0.3 },
+    FieldWeight { weight: 2.0, length: 0.75 },
+    FieldWeight { weight: 1.0, length: 0.75 },
+    FieldWeight { weight: 2.0, length: 0.5 },
 ];
 
 /// The words of one language.
 #[derive(Debug)]
-pub(super) struct Space {
-    pub(super) language: Language,
+pub(super) struct TermSpace {
+    pub(super) language: StemLanguage,
     terms: HashMap<Box<str>, u32>,
     /// What a word is worth that no tool has.
     pub(super) unseen: f32,
@@ -43,7 +43,7 @@ pub(super) struct Space {
 
 /// A word of a language, as the tools have it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Term {
+pub(super) struct IndexTerm {
     /// How rare it is.
     pub(super) rarity: f32,
     start: u32,
@@ -53,25 +53,25 @@ pub(super) struct Term {
 /// Words to tools.
 #[derive(Debug)]
 pub(super) struct Postings {
-    spaces: Vec<Space>,
-    terms: Vec<Term>,
+    spaces: Vec<TermSpace>,
+    terms: Vec<IndexTerm>,
     documents: Vec<u32>,
     weights: Vec<f32>,
 }
 
 impl Postings {
     /// Languages that the tools know; the first is that of all texts without a language.
-    pub(super) fn spaces(&self) -> &[Space] {
+    pub(super) fn spaces(&self) -> &[TermSpace] {
         &self.spaces
     }
 
     /// A stem, as the tools have it.
-    pub(super) fn find(&self, space: &Space, stem: &str) -> Option<Term> {
+    pub(super) fn find_term(&self, space: &TermSpace, stem: &str) -> Option<IndexTerm> {
         space.terms.get(stem).map(|&term| self.terms[term as usize])
     }
 
     /// The tools that have a term, and what it weighs there.
-    pub(super) fn of(&self, term: Term) -> impl Iterator<Item = (usize, f32)> {
+    pub(super) fn documents_of(&self, term: IndexTerm) -> impl Iterator<Item = (usize, f32)> {
         let range = term.start as usize..term.end as usize;
         self.documents[range.clone()]
             .iter()
@@ -80,16 +80,16 @@ impl Postings {
     }
 
     /// Bytes that the arrays hold.
-    pub(super) fn bytes(&self) -> usize {
+    pub(super) fn memory_bytes(&self) -> usize {
         let words: usize =
             self.spaces.iter().flat_map(|space| space.terms.keys()).map(|term| term.len() + 24).sum();
-        words + self.terms.len() * size_of::<Term>() + self.documents.len() * 8
+        words + self.terms.len() * size_of::<IndexTerm>() + self.documents.len() * 8
     }
 }
 
 /// A word in a field of a tool.
 #[derive(Debug, Clone, Copy)]
-struct Occurrence {
+struct TermOccurrence {
     term: u32,
     document: u32,
     field: u32,
@@ -98,12 +98,12 @@ struct Occurrence {
 
 /// Collects words, tool by tool.
 #[derive(Debug)]
-pub(super) struct Collector {
-    spaces: Vec<Space>,
+pub(super) struct PostingsCollector {
+    spaces: Vec<TermSpace>,
     /// Words as written, by space, so that each is stemmed once.
     seen: Vec<HashMap<Box<str>, Option<u32>>>,
     terms: u32,
-    occurrences: Vec<Occurrence>,
+    occurrences: Vec<TermOccurrence>,
     /// Words by field and tool.
     lengths: Vec<Vec<f32>>,
     documents: u32,
@@ -113,12 +113,12 @@ pub(super) struct Collector {
     limit: usize,
 }
 
-impl Collector {
+impl PostingsCollector {
     /// Takes up to `limit` occurrences of words.
     pub(super) fn new(limit: usize) -> Self {
         Self {
             limit,
-            spaces: vec![Space { language: Language::English, terms: HashMap::new(), unseen: 0.0 }],
+            spaces: vec![TermSpace { language: StemLanguage::English, terms: HashMap::new(), unseen: 0.0 }],
             seen: vec![HashMap::new()],
             terms: 0,
             occurrences: Vec::new(),
@@ -129,9 +129,9 @@ impl Collector {
     }
 
     /// The field of phrases in a language.
-    pub(super) fn phrases_in(&mut self, language: Language) -> usize {
+    pub(super) fn phrases_in(&mut self, language: StemLanguage) -> usize {
         let at = self.spaces.iter().position(|space| space.language == language).unwrap_or_else(|| {
-            self.spaces.push(Space { language, terms: HashMap::new(), unseen: 0.0 });
+            self.spaces.push(TermSpace { language, terms: HashMap::new(), unseen: 0.0 });
             self.seen.push(HashMap::new());
             self.lengths.push(Vec::new());
             self.spaces.len() - 1
@@ -140,12 +140,12 @@ impl Collector {
     }
 
     /// A word of the tool under way, and whether it says something.
-    pub(super) fn word(&mut self, field: usize, word: &str) -> bool {
+    pub(super) fn add_word(&mut self, field: usize, word: &str) -> bool {
         let at = field.saturating_sub(PHRASES);
         let term = match self.seen[at].get(word) {
             Some(term) => *term,
             None => {
-                let term = self.term(at, word);
+                let term = self.intern_term(at, word);
                 self.seen[at].insert(word.into(), term);
                 term
             }
@@ -154,12 +154,12 @@ impl Collector {
         term.is_some()
     }
 
-    fn term(&mut self, at: usize, word: &str) -> Option<u32> {
+    fn intern_term(&mut self, at: usize, word: &str) -> Option<u32> {
         let space = &mut self.spaces[at];
         if space.language.is_stop_word(word) {
             return None;
         }
-        let stem = space.language.stem(word);
+        let stem = space.language.stem_word(word);
         if let Some(&term) = space.terms.get(&*stem) {
             return Some(term);
         }
@@ -169,7 +169,7 @@ impl Collector {
     }
 
     /// The tool under way is complete.
-    pub(super) fn close(&mut self) {
+    pub(super) fn close_tool(&mut self) {
         let document = self.documents;
         self.documents += 1;
         self.open.sort_unstable();
@@ -182,54 +182,55 @@ impl Collector {
             let lengths = &mut self.lengths[field as usize];
             lengths.resize(self.documents as usize, 0.0);
             lengths[document as usize] += count;
-            self.occurrences.push(Occurrence { term, document, field, count });
+            self.occurrences.push(TermOccurrence { term, document, field, count });
         }
         self.open.clear();
     }
 
-    pub(super) fn finish(mut self) -> Postings {
-        let norms = self.norms();
-        let ranges = self.ranges();
+    pub(super) fn into_postings(mut self) -> Postings {
+        let norms = self.length_norms();
+        let ranges = self.term_ranges();
         // Sorted by counting: stable, so the tools of a term stay in order, and one tool's fields stay together.
         let mut next: Vec<usize> = ranges.iter().map(|range| range.start).collect();
-        let empty = Occurrence { term: 0, document: 0, field: 0, count: 0.0 };
+        let empty = TermOccurrence { term: 0, document: 0, field: 0, count: 0.0 };
         let mut sorted = vec![empty; self.occurrences.len()];
         for occurrence in self.occurrences.drain(..) {
             let place = &mut next[occurrence.term as usize];
             sorted[*place] = occurrence;
             *place += 1;
         }
-        let worlds = self.worlds();
+        let worlds = self.tool_counts();
         let (mut documents, mut weights) = (Vec::new(), Vec::new());
         let terms = ranges.into_iter().map(|range| {
             let (start, found) = (documents.len(), &sorted[range]);
             let world = found.first().map_or(0.0, |one| worlds[(one.field as usize).saturating_sub(PHRASES)]);
             let tools = found.chunk_by(|a, b| a.document == b.document);
-            let rarity = rarity(world, tools.clone().count() as f32);
+            let rarity = term_rarity(world, tools.clone().count() as f32);
             for fields in tools {
-                let weight = |one: &Occurrence| one.count * norms[one.field as usize][one.document as usize];
+                let weight =
+                    |one: &TermOccurrence| one.count * norms[one.field as usize][one.document as usize];
                 let sum: f32 = fields.iter().map(weight).sum();
                 documents.push(fields[0].document);
                 weights.push(rarity * sum / (SATURATION + sum));
             }
-            Term { rarity, start: start as u32, end: documents.len() as u32 }
+            IndexTerm { rarity, start: start as u32, end: documents.len() as u32 }
         });
         let terms = terms.collect();
         for (space, world) in self.spaces.iter_mut().zip(worlds) {
-            space.unseen = rarity(world, 0.0);
+            space.unseen = term_rarity(world, 0.0);
         }
         Postings { spaces: self.spaces, terms, documents, weights }
     }
 
     /// How many tools say anything in a language.
-    fn worlds(&self) -> Vec<f32> {
+    fn tool_counts(&self) -> Vec<f32> {
         let others = self.lengths[FIELDS.len()..].iter();
         let others = others.map(|lengths| lengths.iter().filter(|&&length| length > 0.0).count() as f32);
         [self.documents as f32].into_iter().chain(others).collect()
     }
 
     /// What one word in a field of a tool counts, by field and tool.
-    fn norms(&mut self) -> Vec<Vec<f32>> {
+    fn length_norms(&mut self) -> Vec<Vec<f32>> {
         let lengths = std::mem::take(&mut self.lengths);
         let norms = lengths.iter().enumerate().map(|(at, lengths)| {
             let field = FIELDS[at.min(PHRASES)];
@@ -244,7 +245,7 @@ impl Collector {
     }
 
     /// Where the occurrences of each term go.
-    fn ranges(&self) -> Vec<Range<usize>> {
+    fn term_ranges(&self) -> Vec<Range<usize>> {
         let mut counts = vec![0; self.terms as usize];
         self.occurrences.iter().for_each(|occurrence| counts[occurrence.term as usize] += 1);
         let mut start = 0;
@@ -257,7 +258,7 @@ impl Collector {
 }
 
 /// How much a word says that `found` of `world` tools have.
-fn rarity(world: f32, found: f32) -> f32 {
+fn term_rarity(world: f32, found: f32) -> f32 {
     (1.0 + (world - found + 0.5).max(0.0) / (found + 0.5)).ln()
 }
 
@@ -266,19 +267,19 @@ mod tests {
     use super::*;
 
     fn of(tools: &[&[(usize, &str)]]) -> Postings {
-        let mut collector = Collector::new(100);
+        let mut collector = PostingsCollector::new(100);
         for tool in tools {
             for (field, word) in *tool {
-                collector.word(*field, word);
+                collector.add_word(*field, word);
             }
-            collector.close();
+            collector.close_tool();
         }
-        collector.finish()
+        collector.into_postings()
     }
 
     fn weights(postings: &Postings, stem: &str) -> Vec<(usize, f32)> {
-        let term = postings.find(&postings.spaces()[0], stem);
-        term.map(|term| postings.of(term).collect()).unwrap_or_default()
+        let term = postings.find_term(&postings.spaces()[0], stem);
+        term.map(|term| postings.documents_of(term).collect()).unwrap_or_default()
     }
 
     #[test]
@@ -311,33 +312,39 @@ mod tests {
 
     #[test]
     fn words_beyond_the_bound_are_not_held() {
-        let mut collector = Collector::new(2);
+        let mut collector = PostingsCollector::new(2);
         for word in ["one", "two", "three"] {
-            collector.word(NAME, word);
-            collector.close();
+            collector.add_word(NAME, word);
+            collector.close_tool();
         }
-        let postings = collector.finish();
+        let postings = collector.into_postings();
         assert_eq!(["one", "two", "three"].map(|word| weights(&postings, word).len()), [1, 1, 0]);
     }
 
     #[test]
     fn languages_are_worlds_of_their_own() {
-        let mut collector = Collector::new(100);
-        let german = collector.phrases_in(Language::German);
-        assert_eq!(collector.phrases_in(Language::English), PHRASES);
-        assert!(collector.word(german, "karten"));
-        assert!(!collector.word(german, "und"));
-        collector.close();
-        collector.word(NAME, "karten");
-        collector.close();
-        let postings = collector.finish();
+        let mut collector = PostingsCollector::new(100);
+        let german = collector.phrases_in(StemLanguage::German);
+        assert_eq!(collector.phrases_in(StemLanguage::English), PHRASES);
+        assert!(collector.add_word(german, "karten"));
+        assert!(!collector.add_word(german, "und"));
+        collector.close_tool();
+        collector.add_word(NAME, "karten");
+        collector.close_tool();
+        let postings = collector.into_postings();
         let [english, german] = postings.spaces() else { panic!("two languages") };
         assert_eq!(
-            postings.of(postings.find(german, "kart").unwrap()).map(|(at, _)| at).collect::<Vec<_>>(),
+            postings
+                .documents_of(postings.find_term(german, "kart").unwrap())
+                .map(|(at, _)| at)
+                .collect::<Vec<_>>(),
             [0]
         );
         assert_eq!(
-            postings.of(postings.find(english, "karten").unwrap()).map(|(at, _)| at).collect::<Vec<_>>(),
+            postings
+                .documents_of(postings.find_term(english, "karten").unwrap())
+                .map(|(at, _)| at)
+                .collect::<Vec<_>>(),
             [1]
         );
         assert!(german.unseen < english.unseen, "one tool of two speaks German");

@@ -9,27 +9,27 @@ use unicode_normalization::{
     char::{decompose_canonical, is_combining_mark},
 };
 
-use super::{MAX_WORD_BYTES, cut};
+use super::{MAX_WORD_BYTES, truncate_bytes};
 
 /// The smallest parts of a text, without what stands between them.
 #[derive(Debug, Default)]
-pub(super) struct Atoms {
+pub(super) struct TextAtoms {
     /// All atoms in a row: lower case, no accents, no separators.
     squeezed: String,
-    atoms: Vec<Atom>,
+    atoms: Vec<AtomSpan>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Atom {
+struct AtomSpan {
     start: usize,
     end: usize,
-    kind: Kind,
+    kind: AtomKind,
     /// Nothing stood between it and the atom before.
     glued: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum AtomKind {
     /// A word, or a part of an identifier.
     Word,
     /// One character of a script that puts no spaces between words.
@@ -37,7 +37,7 @@ enum Kind {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Class {
+enum CharClass {
     Separator,
     Upper,
     Digit,
@@ -47,45 +47,45 @@ enum Class {
 
 /// What a word is to the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum WordRole {
     /// Part of the running text.
     Text,
     /// Written together from parts that were given as well (`GitHub`: git, hub, and then github).
     Whole,
 }
 
-impl Atoms {
-    pub(super) fn of(text: &str) -> Self {
+impl TextAtoms {
+    pub(super) fn from_text(text: &str) -> Self {
         let mut atoms = Self::default();
         if text.is_ascii() {
-            atoms.read(text.chars());
+            atoms.read_chars(text.chars());
         } else {
-            atoms.read(text.nfkc());
+            atoms.read_chars(text.nfkc());
         }
         atoms
     }
 
-    fn read(&mut self, text: impl Iterator<Item = char>) {
-        let (mut before, mut two_before) = (Class::Separator, Class::Separator);
+    fn read_chars(&mut self, text: impl Iterator<Item = char>) {
+        let (mut before, mut two_before) = (CharClass::Separator, CharClass::Separator);
         let mut last_start = 0;
         for c in text {
             let class = match class_of(c) {
-                Class::Separator if before != Class::Separator && is_combining_mark(c) => before,
+                CharClass::Separator if before != CharClass::Separator && is_combining_mark(c) => before,
                 class => class,
             };
             let start = self.squeezed.len();
-            if class != Class::Separator {
-                self.push(c);
+            if class != CharClass::Separator {
+                self.push_folded(c);
             }
             match (before, class) {
-                (_, Class::Separator) => {}
-                (Class::Separator, _) => self.open(start, class, false),
-                (Class::Spaceless, _) | (_, Class::Spaceless) => self.open(start, class, true),
-                (Class::Digit | Class::Other, Class::Upper) => self.open(start, class, true),
+                (_, CharClass::Separator) => {}
+                (CharClass::Separator, _) => self.open_atom(start, class, false),
+                (CharClass::Spaceless, _) | (_, CharClass::Spaceless) => self.open_atom(start, class, true),
+                (CharClass::Digit | CharClass::Other, CharClass::Upper) => self.open_atom(start, class, true),
                 // The last capital of several belongs to what follows: `HTTPServer`.
-                (Class::Upper, Class::Other) if two_before == Class::Upper => {
+                (CharClass::Upper, CharClass::Other) if two_before == CharClass::Upper => {
                     self.atoms.last_mut().into_iter().for_each(|atom| atom.end = last_start);
-                    self.open(last_start, class, true);
+                    self.open_atom(last_start, class, true);
                 }
                 _ => self.atoms.last_mut().into_iter().for_each(|atom| atom.end = self.squeezed.len()),
             }
@@ -94,13 +94,13 @@ impl Atoms {
         self.atoms.retain(|atom| atom.start < atom.end);
     }
 
-    fn open(&mut self, start: usize, class: Class, glued: bool) {
-        let kind = if class == Class::Spaceless { Kind::Character } else { Kind::Word };
-        self.atoms.push(Atom { start, end: self.squeezed.len(), kind, glued });
+    fn open_atom(&mut self, start: usize, class: CharClass, glued: bool) {
+        let kind = if class == CharClass::Spaceless { AtomKind::Character } else { AtomKind::Word };
+        self.atoms.push(AtomSpan { start, end: self.squeezed.len(), kind, glued });
     }
 
     /// Folds case and accents. Only Latin and Greek lose their marks: elsewhere a mark makes another letter.
-    fn push(&mut self, c: char) {
+    fn push_folded(&mut self, c: char) {
         match c {
             'a'..='z' | '0'..='9' => self.squeezed.push(c),
             'A'..='Z' => self.squeezed.push(c.to_ascii_lowercase()),
@@ -130,7 +130,7 @@ impl Atoms {
     }
 
     /// Whatever the text's spelling: atoms in a row.
-    pub(super) fn squeezed(&self, atoms: Range<usize>) -> &str {
+    pub(super) fn squeezed_range(&self, atoms: Range<usize>) -> &str {
         match self.atoms.get(atoms) {
             Some([one]) => &self.squeezed[one.start..one.end],
             Some([first, .., last]) => &self.squeezed[first.start..last.end],
@@ -139,40 +139,42 @@ impl Atoms {
     }
 
     /// The words to search by, in order.
-    pub(super) fn words(&self) -> impl Iterator<Item = (&str, Role)> {
-        self.groups().flat_map(move |group| {
-            let pairs = group[0].kind == Kind::Character && group.len() > 1;
+    pub(super) fn search_words(&self) -> impl Iterator<Item = (&str, WordRole)> {
+        self.atom_groups().flat_map(move |group| {
+            let pairs = group[0].kind == AtomKind::Character && group.len() > 1;
             let singles = if pairs { &[] } else { group };
             let whole = match group {
                 [first, .., last] if !pairs && last.end - first.start <= MAX_WORD_BYTES => {
-                    Some((&self.squeezed[first.start..last.end], Role::Whole))
+                    Some((&self.squeezed[first.start..last.end], WordRole::Whole))
                 }
                 _ => None,
             };
             let pairs = group.windows(if pairs { 2 } else { usize::MAX });
-            let pairs = pairs.map(|pair| (&self.squeezed[pair[0].start..pair[1].end], Role::Text));
-            let text = |atom: &Atom| (cut(&self.squeezed[atom.start..atom.end], MAX_WORD_BYTES), Role::Text);
+            let pairs = pairs.map(|pair| (&self.squeezed[pair[0].start..pair[1].end], WordRole::Text));
+            let text = |atom: &AtomSpan| {
+                (truncate_bytes(&self.squeezed[atom.start..atom.end], MAX_WORD_BYTES), WordRole::Text)
+            };
             singles.iter().map(text).chain(pairs).chain(whole)
         })
     }
 
     /// Atoms of one kind with nothing between them.
-    fn groups(&self) -> impl Iterator<Item = &[Atom]> {
+    fn atom_groups(&self) -> impl Iterator<Item = &[AtomSpan]> {
         self.atoms.chunk_by(|before, atom| atom.glued && before.kind == atom.kind)
     }
 }
 
-fn class_of(c: char) -> Class {
+fn class_of(c: char) -> CharClass {
     match c {
-        'a'..='z' => Class::Other,
-        'A'..='Z' => Class::Upper,
-        '0'..='9' => Class::Digit,
-        _ if c.is_ascii() => Class::Separator,
-        _ if is_spaceless(c) => Class::Spaceless,
-        _ if c.is_uppercase() => Class::Upper,
-        _ if c.is_alphabetic() => Class::Other,
-        _ if c.is_numeric() => Class::Digit,
-        _ => Class::Separator,
+        'a'..='z' => CharClass::Other,
+        'A'..='Z' => CharClass::Upper,
+        '0'..='9' => CharClass::Digit,
+        _ if c.is_ascii() => CharClass::Separator,
+        _ if is_spaceless(c) => CharClass::Spaceless,
+        _ if c.is_uppercase() => CharClass::Upper,
+        _ if c.is_alphabetic() => CharClass::Other,
+        _ if c.is_numeric() => CharClass::Digit,
+        _ => CharClass::Separator,
     }
 }
 
@@ -191,7 +193,7 @@ mod tests {
     use super::*;
 
     fn words(text: &str) -> Vec<String> {
-        Atoms::of(text).words().map(|(word, _)| word.to_owned()).collect()
+        TextAtoms::from_text(text).search_words().map(|(word, _)| word.to_owned()).collect()
     }
 
     #[test]
@@ -206,7 +208,13 @@ mod tests {
     fn mixed_case_is_found_written_together() {
         assert!(words("GitHub").contains(&"github".to_owned()));
         assert_eq!(words("github"), ["github"]);
-        assert_eq!(Atoms::of("GitHub").words().filter(|(_, role)| *role == Role::Whole).count(), 1);
+        assert_eq!(
+            TextAtoms::from_text("GitHub")
+                .search_words()
+                .filter(|(_, role)| *role == WordRole::Whole)
+                .count(),
+            1
+        );
     }
 
     #[test]
@@ -228,8 +236,8 @@ mod tests {
     #[test]
     fn spelling_does_not_matter_to_the_squeezed_form() {
         for text in ["getUserInfo", "get_user_info", "Get user-info", "GETUSERINFO"] {
-            let atoms = Atoms::of(text);
-            assert_eq!(atoms.squeezed(0..atoms.len()), "getuserinfo", "{text}");
+            let atoms = TextAtoms::from_text(text);
+            assert_eq!(atoms.squeezed_range(0..atoms.len()), "getuserinfo", "{text}");
         }
     }
 
@@ -242,12 +250,12 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_has_words(text in any::<String>()) {
-            let atoms = Atoms::of(&text);
-            for (word, _) in atoms.words() {
+            let atoms = TextAtoms::from_text(&text);
+            for (word, _) in atoms.search_words() {
                 prop_assert!(!word.is_empty() && word.len() <= MAX_WORD_BYTES);
             }
             for start in 0..atoms.len() {
-                prop_assert!(!atoms.squeezed(start..atoms.len()).is_empty());
+                prop_assert!(!atoms.squeezed_range(start..atoms.len()).is_empty());
             }
         }
 

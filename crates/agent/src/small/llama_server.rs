@@ -10,11 +10,11 @@ use async_trait::async_trait;
 use reqwest::Client;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use toolyard_protocol::secret::Secret;
+use toolyard_protocol::secret::SecretText;
 use url::Url;
 
-use super::{Completion, MAX_CONTINUATION, Scorer};
-use crate::model::{Bounds, ModelError, ModelTrouble, Usage, trouble::Whom, web};
+use super::{MAX_CONTINUATION, Scorer, ScorerCompletion};
+use crate::model::{ModelError, ModelErrorKind, ModelUsage, RequestPolicy, errors::ModelTarget, web};
 
 /// Longest answer in bytes.
 const MAX_ANSWER: usize = 1024 * 1024;
@@ -26,23 +26,23 @@ const STOPS: [&str; 2] = ["<|im_end|>", "<|im_start|>"];
 /// A model behind llama.cpp's server.
 pub struct LlamaServer {
     client: Client,
-    whom: Whom,
-    bounds: Bounds,
+    target: ModelTarget,
+    bounds: RequestPolicy,
 }
 
 impl fmt::Debug for LlamaServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LlamaServer").field("whom", &self.whom).finish_non_exhaustive()
+        f.debug_struct("LlamaServer").field("whom", &self.target).finish_non_exhaustive()
     }
 }
 
 #[derive(Deserialize)]
-struct Tokens {
+struct TokenizeReply {
     tokens: Vec<u32>,
 }
 
 #[derive(Deserialize)]
-struct Written {
+struct CompletionReply {
     content: String,
     stop_type: String,
     #[serde(default)]
@@ -50,17 +50,22 @@ struct Written {
     #[serde(default)]
     tokens_predicted: u64,
     #[serde(default)]
-    completion_probabilities: Vec<Token>,
+    completion_probabilities: Vec<TokenProbability>,
 }
 
 #[derive(Deserialize)]
-struct Token {
+struct TokenProbability {
     logprob: Option<f64>,
 }
 
 impl LlamaServer {
     /// At that URL, with or without `/v1` at its end. `id` is what the model is called in errors.
-    pub fn new(id: &str, url: &Url, key: Option<Secret>, bounds: Bounds) -> Result<Self, ModelError> {
+    pub fn new(
+        id: &str,
+        url: &Url,
+        key: Option<SecretText>,
+        bounds: RequestPolicy,
+    ) -> Result<Self, ModelError> {
         let mut url = url.clone();
         let path = url.path().trim_end_matches('/');
         let path = format!("{}/", path.strip_suffix("/v1").unwrap_or(path));
@@ -68,37 +73,40 @@ impl LlamaServer {
         url.set_query(None);
         url.set_fragment(None);
         let key_from = format!("the configuration of {id}");
-        let whom = Whom { id: id.into(), url, key, key_from };
-        Ok(Self { client: web::client(&bounds)?, whom, bounds })
+        let whom = ModelTarget { id: id.into(), url, key, key_from };
+        Ok(Self { client: web::http_client(&bounds)?, target: whom, bounds })
     }
 
-    async fn post<T: for<'a> Deserialize<'a>>(&self, path: &str, body: &Value) -> Result<T, ModelError> {
-        let url = self.whom.url.join(path).map_err(|error| self.whom.broken(&error.to_string()))?;
+    async fn post_json<T: for<'a> Deserialize<'a>>(&self, path: &str, body: &Value) -> Result<T, ModelError> {
+        let url = self.target.url.join(path).map_err(|error| self.target.broken_error(&error.to_string()))?;
         let mut request = self.client.post(url).json(body);
-        if let Some(key) = &self.whom.key {
+        if let Some(key) = &self.target.key {
             request = request.bearer_auth(key.expose());
         }
         let exchange = async {
-            let response = request.send().await.map_err(|error| self.whom.transport(&error))?;
+            let response = request.send().await.map_err(|error| self.target.transport_error(&error))?;
             let (status, headers) = (response.status(), response.headers().clone());
-            let text = web::text(response, MAX_ANSWER).await.map_err(|error| self.whom.transport(&error))?;
+            let text = web::read_text(response, MAX_ANSWER)
+                .await
+                .map_err(|error| self.target.transport_error(&error))?;
             if !status.is_success() {
-                return Err(self.whom.status(status, &headers, &text.unwrap_or_default()));
+                return Err(self.target.status_error(status, &headers, &text.unwrap_or_default()));
             }
-            text.ok_or_else(|| self.whom.broken("an answer that is too long"))
+            text.ok_or_else(|| self.target.broken_error("an answer that is too long"))
         };
         let text = tokio::time::timeout(self.bounds.first_byte, exchange)
             .await
-            .map_err(|_| self.whom.late(self.bounds.first_byte))??;
+            .map_err(|_| self.target.timeout_error(self.bounds.first_byte))??;
         serde_json::from_str(&text).map_err(|error| {
-            let text = format!("{} does not speak as llama.cpp's server does; check its URL.", self.whom.id);
-            self.whom.error(ModelTrouble::Broken, text, Some(&error.to_string()))
+            let text =
+                format!("{} does not speak as llama.cpp's server does; check its URL.", self.target.id);
+            self.target.new_error(ModelErrorKind::Broken, text, Some(&error.to_string()))
         })
     }
 
-    async fn tokens(&self, continuation: &str) -> Result<Vec<u32>, ModelError> {
+    async fn tokenize_text(&self, continuation: &str) -> Result<Vec<u32>, ModelError> {
         let asked = json!({ "content": continuation, "add_special": false, "parse_special": false });
-        let Tokens { mut tokens } = self.post("tokenize", &asked).await?;
+        let TokenizeReply { mut tokens } = self.post_json("tokenize", &asked).await?;
         tokens.truncate(MAX_CONTINUATION);
         Ok(tokens)
     }
@@ -115,10 +123,10 @@ impl LlamaServer {
             "temperature": 0.0,
             "cache_prompt": true,
         });
-        let written: Written = self.post("completion", &body).await?;
+        let written: CompletionReply = self.post_json("completion", &body).await?;
         let probabilities = written.completion_probabilities;
         if probabilities.len() < tokens.len() {
-            return Err(self.whom.broken("fewer probabilities than tokens"));
+            return Err(self.target.broken_error("fewer probabilities than tokens"));
         }
         Ok(probabilities.iter().take(tokens.len()).map(|token| token.logprob.unwrap_or(NEVER)).sum())
     }
@@ -126,14 +134,14 @@ impl LlamaServer {
 
 /// Tokens that some texts have in common: those from `from` to `to`, after ones that they have in common, too.
 #[derive(Debug, PartialEq, Eq)]
-struct Piece {
-    of: Vec<usize>,
+struct SharedPiece {
+    texts: Vec<usize>,
     from: usize,
     to: usize,
 }
 
 /// Cuts texts into pieces that have to be scored once. What lies behind a piece follows it, while the model still has it.
-fn pieces(texts: &[Vec<u32>]) -> Vec<Piece> {
+fn shared_pieces(texts: &[Vec<u32>]) -> Vec<SharedPiece> {
     let mut pieces = Vec::new();
     let mut open = vec![((0..texts.len()).collect::<Vec<_>>(), 0)];
     while let Some((members, from)) = open.pop() {
@@ -144,7 +152,7 @@ fn pieces(texts: &[Vec<u32>]) -> Vec<Piece> {
         let to = (from + 1..texts[first].len()).find(|to| !alike(to)).unwrap_or(texts[first].len());
         open.push((left, from));
         open.push((of.clone(), to));
-        pieces.push(Piece { of, from, to });
+        pieces.push(SharedPiece { texts: of, from, to });
     }
     pieces
 }
@@ -154,17 +162,17 @@ impl Scorer for LlamaServer {
     async fn score(&self, prompt: &str, continuations: &[String]) -> Result<Vec<f64>, ModelError> {
         let mut tokens = Vec::with_capacity(continuations.len());
         for continuation in continuations {
-            tokens.push(self.tokens(continuation).await?);
+            tokens.push(self.tokenize_text(continuation).await?);
         }
         let mut scores = vec![0.0; tokens.len()];
         // One after the other: the prompt stays read, and side by side they would only wait for each other.
-        for piece in pieces(&tokens) {
-            let Some(all) = piece.of.first().and_then(|one| tokens.get(*one)) else { continue };
+        for piece in shared_pieces(&tokens) {
+            let Some(all) = piece.texts.first().and_then(|one| tokens.get(*one)) else { continue };
             let score = self.score_tokens(prompt, &all[..piece.from], &all[piece.from..piece.to]).await?;
             scores
                 .iter_mut()
                 .enumerate()
-                .filter(|(at, _)| piece.of.contains(at))
+                .filter(|(at, _)| piece.texts.contains(at))
                 .for_each(|(_, sum)| *sum += score);
         }
         Ok(scores)
@@ -175,7 +183,7 @@ impl Scorer for LlamaServer {
         prompt: &str,
         grammar: Option<&str>,
         max_tokens: u32,
-    ) -> Result<Completion, ModelError> {
+    ) -> Result<ScorerCompletion, ModelError> {
         let mut body = json!({
             "prompt": prompt,
             "n_predict": max_tokens,
@@ -186,11 +194,11 @@ impl Scorer for LlamaServer {
         if let Some(grammar) = grammar {
             body["grammar"] = json!(grammar);
         }
-        let written: Written = self.post("completion", &body).await?;
-        Ok(Completion {
+        let written: CompletionReply = self.post_json("completion", &body).await?;
+        Ok(ScorerCompletion {
             text: written.content,
             whole: written.stop_type != "limit",
-            usage: Usage { input: written.tokens_evaluated, output: written.tokens_predicted },
+            usage: ModelUsage { input: written.tokens_evaluated, output: written.tokens_predicted },
         })
     }
 }
@@ -202,7 +210,7 @@ mod tests {
     #[test]
     fn what_texts_have_in_common_is_one_piece() {
         let texts = [vec![1, 2, 3, 4], vec![7], vec![1, 2, 3, 5, 6], vec![], vec![1, 2, 9], vec![7]];
-        let piece = |of: &[usize], from, to| Piece { of: of.to_vec(), from, to };
+        let piece = |of: &[usize], from, to| SharedPiece { texts: of.to_vec(), from, to };
         let expected = [
             piece(&[0, 2, 4], 0, 2),
             piece(&[0, 2], 2, 3),
@@ -211,9 +219,9 @@ mod tests {
             piece(&[4], 2, 3),
             piece(&[1, 5], 0, 1),
         ];
-        assert_eq!(pieces(&texts), expected);
-        assert_eq!(pieces(&[]), []);
-        assert_eq!(pieces(&[vec![], vec![]]), []);
+        assert_eq!(shared_pieces(&texts), expected);
+        assert_eq!(shared_pieces(&[]), []);
+        assert_eq!(shared_pieces(&[vec![], vec![]]), []);
     }
 
     #[test]
@@ -222,7 +230,7 @@ mod tests {
             (0..40u32).map(|n| (0..n % 7).map(|place| (n * 31 + place * place) % 3).collect()).collect();
         for (at, text) in texts.iter().enumerate() {
             let mut counted = vec![0; text.len()];
-            for piece in pieces(&texts).iter().filter(|piece| piece.of.contains(&at)) {
+            for piece in shared_pieces(&texts).iter().filter(|piece| piece.texts.contains(&at)) {
                 counted[piece.from..piece.to].iter_mut().for_each(|count| *count += 1);
             }
             assert!(counted.iter().all(|count| *count == 1), "{at}: {counted:?}");

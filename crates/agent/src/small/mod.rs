@@ -34,18 +34,18 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, value::RawValue};
 use tokio::sync::Mutex;
 use toolyard_core::{
-    ports::Ids,
-    schema::{Schema, pool::WorkOwner},
+    ports::IdGenerator,
+    schema::{CompiledSchema, pool::WorkOwner},
 };
 
-use self::{choose::Calibrations, prompt::Prompt};
+use self::{choose::BiasCache, prompt::ChoicePrompt};
 use crate::{
-    message::{Call, Message},
+    message::{ModelMessage, ModelToolCall},
     model::{
-        Calling, End, Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream, Stop, ToolChoice,
-        ToolSpec, Usage, ids,
+        CallingMode, Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStopReason, ModelStream,
+        ModelUsage, ResponseEnd, ToolChoice, ToolSpec, ids,
     },
-    shortlist::{Query, ToolDocument, ToolIndex, parameters_of, pick},
+    shortlist::{ToolDocument, ToolIndex, ToolQuery, parameters_of, pick_tools},
 };
 
 /// Most tools to choose from. Where there are more, those are left that fit the user's words best.
@@ -70,28 +70,28 @@ pub trait Scorer: Send + Sync + fmt::Debug {
         prompt: &str,
         grammar: Option<&str>,
         max_tokens: u32,
-    ) -> Result<Completion, ModelError>;
+    ) -> Result<ScorerCompletion, ModelError>;
 }
 
 /// What a model wrote.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Completion {
+pub struct ScorerCompletion {
     /// The text.
     pub text: String,
     /// Whether it came to its end; else there was no room for more.
     pub whole: bool,
     /// What it cost.
-    pub usage: Usage,
+    pub usage: ModelUsage,
 }
 
 /// A small model, made to call tools.
 #[derive(Clone)]
 pub struct SmallModel {
     scorer: Arc<dyn Scorer>,
-    ids: Arc<dyn Ids>,
+    ids: Arc<dyn IdGenerator>,
     about: ModelInfo,
     /// Held for a whole answer: two at once would take turns to throw each other's prompt out of the model.
-    calibrations: Arc<Mutex<Calibrations>>,
+    calibrations: Arc<Mutex<BiasCache>>,
 }
 
 impl fmt::Debug for SmallModel {
@@ -105,25 +105,25 @@ impl fmt::Debug for SmallModel {
 
 impl SmallModel {
     /// Around a scorer. Ids of calls are made with `ids`.
-    pub fn new(scorer: Arc<dyn Scorer>, id: impl Into<String>, ids: Arc<dyn Ids>) -> Self {
-        let about = ModelInfo { id: id.into(), calling: Calling::Small };
+    pub fn new(scorer: Arc<dyn Scorer>, id: impl Into<String>, ids: Arc<dyn IdGenerator>) -> Self {
+        let about = ModelInfo { id: id.into(), calling: CallingMode::Small };
         Self { scorer, ids, about, calibrations: Arc::default() }
     }
 
     /// The same model by another name.
-    pub fn named(&self, id: impl Into<String>) -> Self {
+    pub fn with_id(&self, id: impl Into<String>) -> Self {
         let about = ModelInfo { id: id.into(), ..self.about.clone() };
         Self { about, ..self.clone() }
     }
 
     /// The tool that fits the user's words, unless it is a reply.
-    async fn choose(
+    async fn choose_tool(
         &self,
-        calibrations: &mut Calibrations,
+        calibrations: &mut BiasCache,
         request: &ModelRequest,
-        prompt: &Prompt,
+        prompt: &ChoicePrompt,
     ) -> Result<Option<Arc<ToolSpec>>, ModelError> {
-        if prompt.tools().is_empty() || prompt.user().is_empty() {
+        if prompt.tools().is_empty() || prompt.user_text().is_empty() {
             return Ok(None);
         }
         let may_reply = match request.choice {
@@ -131,92 +131,102 @@ impl SmallModel {
             ToolChoice::Required => false,
             ToolChoice::None => return Ok(None),
         };
-        choose::choose(&*self.scorer, calibrations, prompt, may_reply).await
+        choose::choose_tool(&*self.scorer, calibrations, prompt, may_reply).await
     }
 
     /// Arguments that fit the tool's schema: the user's own words, or if they do not fit, others.
-    async fn arguments(
+    async fn write_arguments(
         &self,
-        prompt: &Prompt,
+        prompt: &ChoicePrompt,
         tool: &ToolSpec,
-        usage: &mut Usage,
+        usage: &mut ModelUsage,
     ) -> Result<Option<Box<RawValue>>, ModelError> {
         // A schema that cannot be compiled is the turn's business; it says so in better words.
-        let schema = Schema::prepare(&WorkOwner::unnamed(), &tool.schema, "parameters")
+        let schema = CompiledSchema::compile_on_pool(&WorkOwner::anonymous(), &tool.schema, "parameters")
             .await
             .ok()
             .and_then(Result::ok);
-        let begun = prompt.call(&tool.name);
-        for grammar in [grammar::copied(&tool.schema, prompt.user()), grammar::arguments(&tool.schema)] {
-            let written = self.scorer.complete(&begun, Some(grammar.text()), MAX_ARGUMENT_TOKENS).await?;
+        let begun = prompt.arguments_prompt(&tool.name);
+        for grammar in [
+            grammar::copying_grammar(&tool.schema, prompt.user_text()),
+            grammar::arguments_grammar(&tool.schema),
+        ] {
+            let written = self.scorer.complete(&begun, Some(grammar.gbnf()), MAX_ARGUMENT_TOKENS).await?;
             *usage += written.usage;
-            if let Some(arguments) = checked(&written, schema.as_ref()).await {
+            if let Some(arguments) = check_arguments(&written, schema.as_ref()).await {
                 return Ok(Some(arguments));
             }
         }
         Ok(None)
     }
 
-    async fn reply(&self, request: &ModelRequest, usage: &mut Usage) -> Result<(String, Stop), ModelError> {
+    async fn write_reply(
+        &self,
+        request: &ModelRequest,
+        usage: &mut ModelUsage,
+    ) -> Result<(String, ModelStopReason), ModelError> {
         let most = request.max_tokens.unwrap_or(MAX_REPLY_TOKENS).min(MAX_REPLY_TOKENS);
-        let said = self.scorer.complete(&prompt::chat(request), None, most).await?;
+        let said = self.scorer.complete(&prompt::reply_prompt(request), None, most).await?;
         *usage += said.usage;
         let text = prompt::without_markers(said.text.trim());
-        Ok((text, if said.whole { Stop::Done } else { Stop::Length }))
+        Ok((text, if said.whole { ModelStopReason::Done } else { ModelStopReason::Length }))
     }
 }
 
 #[async_trait]
 impl Model for SmallModel {
-    fn about(&self) -> &ModelInfo {
+    fn info(&self) -> &ModelInfo {
         &self.about
     }
 
     async fn ask(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        let mut usage = Usage::default();
-        if let Some(Message::Tools(answers)) = request.messages.last() {
+        let mut usage = ModelUsage::default();
+        if let Some(ModelMessage::Tools(answers)) = request.messages.last() {
             let texts: Vec<_> = answers.iter().map(|answer| answer.text.as_str()).collect();
-            return Ok(words(texts.join("\n"), Stop::Done, usage));
+            return Ok(text_response(texts.join("\n"), ModelStopReason::Done, usage));
         }
-        let prompt = Prompt::new(&fitting(&request), prompt::last_words(&request.messages));
+        let prompt = ChoicePrompt::new(&fitting_tools(&request), prompt::last_words(&request.messages));
         let mut calibrations = self.calibrations.lock().await;
-        if let Some(tool) = self.choose(&mut calibrations, &request, &prompt).await? {
-            let Some(arguments) = self.arguments(&prompt, &tool, &mut usage).await? else {
+        if let Some(tool) = self.choose_tool(&mut calibrations, &request, &prompt).await? {
+            let Some(arguments) = self.write_arguments(&prompt, &tool, &mut usage).await? else {
                 let text = format!(
                     "I cannot tell what to give to the tool {}; please say it in other words.",
                     tool.name
                 );
-                return Ok(words(text, Stop::Done, usage));
+                return Ok(text_response(text, ModelStopReason::Done, usage));
             };
-            let call = Call { id: ids::fresh(&*self.ids), name: tool.name.clone(), arguments };
-            let end = End { stop: Stop::Calls, usage: Some(usage), kept: None };
+            let call = ModelToolCall { id: ids::new_call_id(&*self.ids), name: tool.name.clone(), arguments };
+            let end = ResponseEnd { stop: ModelStopReason::Calls, usage: Some(usage), vendor_state: None };
             return Ok(stream::iter([Ok(ModelEvent::Call(call)), Ok(ModelEvent::End(end))]).boxed());
         }
-        let (text, stop) = self.reply(&request, &mut usage).await?;
-        Ok(words(text, stop, usage))
+        let (text, stop) = self.write_reply(&request, &mut usage).await?;
+        Ok(text_response(text, stop, usage))
     }
 }
 
 /// An answer in words.
-fn words(text: String, stop: Stop, usage: Usage) -> ModelStream {
-    let end = End { stop, usage: Some(usage), kept: None };
+fn text_response(text: String, stop: ModelStopReason, usage: ModelUsage) -> ModelStream {
+    let end = ResponseEnd { stop, usage: Some(usage), vendor_state: None };
     stream::iter([Ok(ModelEvent::Text(text)), Ok(ModelEvent::End(end))]).boxed()
 }
 
 /// What was written, if it is whole, an object, and fits.
-async fn checked(written: &Completion, schema: Option<&Arc<Schema>>) -> Option<Box<RawValue>> {
+async fn check_arguments(
+    written: &ScorerCompletion,
+    schema: Option<&Arc<CompiledSchema>>,
+) -> Option<Box<RawValue>> {
     if !written.whole {
         return None;
     }
     let value: Value = serde_json::from_str(&written.text).ok().filter(Value::is_object)?;
     if let Some(schema) = schema {
-        schema.check(&WorkOwner::unnamed(), value).await.ok()?;
+        schema.check_value(&WorkOwner::anonymous(), value).await.ok()?;
     }
     serde_json::from_str(&written.text).ok()
 }
 
 /// The tools to choose from.
-fn fitting(request: &ModelRequest) -> Vec<Arc<ToolSpec>> {
+fn fitting_tools(request: &ModelRequest) -> Vec<Arc<ToolSpec>> {
     if request.tools.len() <= MAX_TOOLS {
         return request.tools.clone();
     }
@@ -230,8 +240,8 @@ fn fitting(request: &ModelRequest) -> Vec<Arc<ToolSpec>> {
         parameters: parameters_of(&tool.schema),
         phrases: Vec::new(),
     });
-    let query = Query { text: prompt::last_words(&request.messages), recent: Vec::new() };
-    let mut best = pick(&ToolIndex::build(documents, None), &query, &[], MAX_TOOLS);
+    let query = ToolQuery { text: prompt::last_words(&request.messages), recent: Vec::new() };
+    let mut best = pick_tools(&ToolIndex::build(documents, None), &query, &[], MAX_TOOLS);
     // In the order of the request: the same tools make the same prompt, which the model has read and is calibrated for.
     best.sort_unstable();
     best.into_iter().filter_map(|key| request.tools.get(key).cloned()).collect()

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    message::{Message, Part},
+    message::{ModelMessage, UserPart},
     model::{ModelRequest, ToolSpec},
 };
 
@@ -40,7 +40,7 @@ const TALK: [(&str, &str); 3] = [
 
 /// The prompt of one choice.
 #[derive(Debug)]
-pub(super) struct Prompt {
+pub(super) struct ChoicePrompt {
     tools: Vec<Arc<ToolSpec>>,
     reply: &'static str,
     /// Everything before the user's words; the same for the same tools.
@@ -48,40 +48,40 @@ pub(super) struct Prompt {
     user: String,
 }
 
-impl Prompt {
+impl ChoicePrompt {
     pub(super) fn new(tools: &[Arc<ToolSpec>], user: &str) -> Self {
         let free = |name: &&str| !tools.iter().any(|tool| tool.name == **name);
         let reply = REPLIES.into_iter().find(free).unwrap_or("answer_in_words");
-        let before = before(tools, reply);
-        Self { tools: tools.to_vec(), reply, before, user: clean(user, MAX_USER) }
+        let before = choice_prefix(tools, reply);
+        Self { tools: tools.to_vec(), reply, before, user: clean_line(user, MAX_USER) }
     }
 
     pub(super) fn tools(&self) -> &[Arc<ToolSpec>] {
         &self.tools
     }
 
-    pub(super) fn reply(&self) -> &'static str {
+    pub(super) fn reply_name(&self) -> &'static str {
         self.reply
     }
 
-    pub(super) fn user(&self) -> &str {
+    pub(super) fn user_text(&self) -> &str {
         &self.user
     }
 
     /// What makes two choices alike but for the user's words.
-    pub(super) fn before(&self) -> &str {
+    pub(super) fn prefix(&self) -> &str {
         &self.before
     }
 
     /// Up to the name of the tool, for these words.
-    pub(super) fn choice(&self, words: &str) -> String {
-        format!("{}{}<|im_start|>assistant\n<tool>{{\"name\":\"", self.before, turn("user", words))
+    pub(super) fn choice_prompt(&self, words: &str) -> String {
+        format!("{}{}<|im_start|>assistant\n<tool>{{\"name\":\"", self.before, chatml_turn("user", words))
     }
 
     /// Up to the words of a user who wants what this tool does; after the last tool comes the pseudo tool.
-    pub(super) fn wish(&self, at: usize) -> String {
-        let what = self.tools.get(at).map_or_else(|| TALKS.to_owned(), |tool| sentence(tool));
-        format!("{}<|im_start|>user\n", turn("system", &format!("The user wants: {what}.")))
+    pub(super) fn wish_prompt(&self, at: usize) -> String {
+        let what = self.tools.get(at).map_or_else(|| TALKS.to_owned(), |tool| first_sentence(tool));
+        format!("{}<|im_start|>user\n", chatml_turn("system", &format!("The user wants: {what}.")))
     }
 
     /// The words that are scored after it.
@@ -90,33 +90,34 @@ impl Prompt {
     }
 
     /// Up to the arguments of that tool, for the user's words.
-    pub(super) fn call(&self, name: &str) -> String {
-        format!("{}{name}\",\"arguments\":", self.choice(&self.user))
+    pub(super) fn arguments_prompt(&self, name: &str) -> String {
+        format!("{}{name}\",\"arguments\":", self.choice_prompt(&self.user))
     }
 }
 
-fn turn(role: &str, text: &str) -> String {
+fn chatml_turn(role: &str, text: &str) -> String {
     format!("<|im_start|>{role}\n{text}<|im_end|>\n")
 }
 
-fn before(tools: &[Arc<ToolSpec>], reply: &str) -> String {
+fn choice_prefix(tools: &[Arc<ToolSpec>], reply: &str) -> String {
     let mut system = "You answer with one tool.\nTools:\n".to_owned();
     for tool in tools {
-        let names: Vec<_> = shown(&tool.schema).into_iter().map(|(name, _)| clean(name, 64)).collect();
-        system.push_str(&format!("{}({}): {}.\n", tool.name, names.join(", "), sentence(tool)));
+        let names: Vec<_> =
+            example_arguments(&tool.schema).into_iter().map(|(name, _)| clean_line(name, 64)).collect();
+        system.push_str(&format!("{}({}): {}.\n", tool.name, names.join(", "), first_sentence(tool)));
     }
     system.push_str(&format!("{reply}(text): {TALKS}."));
-    let mut prompt = turn("system", &system);
+    let mut prompt = chatml_turn("system", &system);
     let last = tools.len().saturating_sub(1);
     let mut talk = TALK.iter();
     for (at, tool) in tools.iter().enumerate() {
-        prompt.push_str(&example(tool));
+        prompt.push_str(&tool_example(tool));
         // Spread, so that no tool is always the one before the question.
         for _ in [0, tools.len() / 2, last].iter().filter(|place| **place == at) {
             if let Some((said, answer)) = talk.next() {
                 let answer = json!({ "text": answer });
-                prompt.push_str(&turn("user", said));
-                prompt.push_str(&turn("assistant", &called(reply, &answer)));
+                prompt.push_str(&chatml_turn("user", said));
+                prompt.push_str(&chatml_turn("assistant", &call_text(reply, &answer)));
             }
         }
     }
@@ -124,26 +125,30 @@ fn before(tools: &[Arc<ToolSpec>], reply: &str) -> String {
 }
 
 /// A request that might be one for this tool, and its call.
-fn example(tool: &ToolSpec) -> String {
-    let samples = shown(&tool.schema).into_iter().zip(SAMPLES.iter().cycle());
+fn tool_example(tool: &ToolSpec) -> String {
+    let samples = example_arguments(&tool.schema).into_iter().zip(SAMPLES.iter().cycle());
     let arguments: Map<_, _> = samples
-        .filter_map(|((name, schema), sample)| Some((clean(name, 64), value(schema, sample)?)))
+        .filter_map(|((name, schema), sample)| Some((clean_line(name, 64), example_value(schema, sample)?)))
         .collect();
     let said: Vec<_> = arguments
         .values()
         .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
         .collect();
-    let request =
-        if said.is_empty() { sentence(tool) } else { format!("{}: {}", sentence(tool), said.join(", ")) };
-    turn("user", &request) + &turn("assistant", &called(&tool.name, &Value::Object(arguments)))
+    let request = if said.is_empty() {
+        first_sentence(tool)
+    } else {
+        format!("{}: {}", first_sentence(tool), said.join(", "))
+    };
+    chatml_turn("user", &request)
+        + &chatml_turn("assistant", &call_text(&tool.name, &Value::Object(arguments)))
 }
 
-fn called(name: &str, arguments: &Value) -> String {
+fn call_text(name: &str, arguments: &Value) -> String {
     format!("<tool>{{\"name\":\"{name}\",\"arguments\":{arguments}}}</tool>")
 }
 
 /// The arguments that are worth an example: what is required, else the first.
-fn shown(schema: &Value) -> Vec<(&str, &Value)> {
+fn example_arguments(schema: &Value) -> Vec<(&str, &Value)> {
     let required = schema.get("required").and_then(Value::as_array);
     let required: Vec<_> = required.into_iter().flatten().filter_map(Value::as_str).collect();
     let properties = schema.get("properties").and_then(Value::as_object);
@@ -156,11 +161,11 @@ fn shown(schema: &Value) -> Vec<(&str, &Value)> {
     if needed.is_empty() { properties().take(1).collect() } else { needed }
 }
 
-fn value(schema: &Value, sample: &str) -> Option<Value> {
+fn example_value(schema: &Value, sample: &str) -> Option<Value> {
     if let Some(first) = schema.get("enum").and_then(|choices| choices.get(0)).or_else(|| schema.get("const"))
     {
         return (first.to_string().len() <= 64)
-            .then(|| first.as_str().map_or_else(|| first.clone(), |text| json!(clean(text, 64))));
+            .then(|| first.as_str().map_or_else(|| first.clone(), |text| json!(clean_line(text, 64))));
     }
     match schema.get("type").and_then(Value::as_str) {
         Some("integer" | "number") => Some(json!(5)),
@@ -171,14 +176,14 @@ fn value(schema: &Value, sample: &str) -> Option<Value> {
 }
 
 /// The first sentence of what a tool says of itself, without its point.
-fn sentence(tool: &ToolSpec) -> String {
-    let text = clean(&tool.description, MAX_DESCRIPTION);
+fn first_sentence(tool: &ToolSpec) -> String {
+    let text = clean_line(&tool.description, MAX_DESCRIPTION);
     let end = text.find(". ").unwrap_or(text.len());
     text[..end].trim_end_matches('.').to_owned()
 }
 
 /// Text on one line, cut, in which no marker of a turn is one.
-fn clean(text: &str, most: usize) -> String {
+fn clean_line(text: &str, most: usize) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     without_markers(&text[..text.floor_char_boundary(most)])
 }
@@ -189,38 +194,38 @@ pub(super) fn without_markers(text: &str) -> String {
 }
 
 /// What the user said last.
-pub(super) fn last_words(messages: &[Message]) -> &str {
+pub(super) fn last_words(messages: &[ModelMessage]) -> &str {
     let of_user = messages.iter().rev().find_map(|message| match message {
-        Message::User(parts) => Some(parts),
-        Message::Assistant(_) | Message::Tools(_) => None,
+        ModelMessage::User(parts) => Some(parts),
+        ModelMessage::Assistant(_) | ModelMessage::Tools(_) => None,
     });
     let mut texts = of_user.into_iter().flatten().filter_map(|part| match part {
-        Part::Text(text) => Some(text.as_str()),
-        Part::File { .. } => None,
+        UserPart::Text(text) => Some(text.as_str()),
+        UserPart::File { .. } => None,
     });
     texts.next_back().unwrap_or_default()
 }
 
 /// The conversation as it is, for a reply.
-pub(super) fn chat(request: &ModelRequest) -> String {
+pub(super) fn reply_prompt(request: &ModelRequest) -> String {
     let system = request.system.as_deref().unwrap_or("You are a helpful assistant.");
     let mut prompt =
-        turn("system", &format!("{} Answer in one or two sentences.", clean(system, MAX_SYSTEM)));
+        chatml_turn("system", &format!("{} Answer in one or two sentences.", clean_line(system, MAX_SYSTEM)));
     let skipped = request.messages.len().saturating_sub(MAX_MESSAGES);
     for message in &request.messages[skipped..] {
         match message {
-            Message::User(_) => {
+            ModelMessage::User(_) => {
                 let words = last_words(std::slice::from_ref(message));
-                prompt.push_str(&turn("user", &clean(words, MAX_USER)));
+                prompt.push_str(&chatml_turn("user", &clean_line(words, MAX_USER)));
             }
-            Message::Assistant(said) if !said.text.is_empty() => {
-                prompt.push_str(&turn("assistant", &clean(&said.text, MAX_USER)));
+            ModelMessage::Assistant(said) if !said.text.is_empty() => {
+                prompt.push_str(&chatml_turn("assistant", &clean_line(&said.text, MAX_USER)));
             }
-            Message::Tools(answers) => {
+            ModelMessage::Tools(answers) => {
                 let texts: Vec<_> = answers.iter().map(|answer| answer.text.as_str()).collect();
-                prompt.push_str(&turn("assistant", &clean(&texts.join(" "), MAX_USER)));
+                prompt.push_str(&chatml_turn("assistant", &clean_line(&texts.join(" "), MAX_USER)));
             }
-            Message::Assistant(_) => {}
+            ModelMessage::Assistant(_) => {}
         }
     }
     prompt + "<|im_start|>assistant\n"

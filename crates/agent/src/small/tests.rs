@@ -12,28 +12,28 @@ use serde_json::json;
 
 use super::*;
 use crate::{
-    message::{Assistant, Part, ToolAnswer},
+    message::{AssistantMessage, ToolAnswer, UserPart},
     prompted::check::CountingIds,
 };
 
-type Scores = dyn Fn(&str, &str) -> f64 + Send + Sync;
+type ScoreFn = dyn Fn(&str, &str) -> f64 + Send + Sync;
 
 /// Scores by a function of the prompt and the continuation, and writes the texts of a list, one after the other.
-struct Script {
-    scores: Box<Scores>,
-    texts: StdMutex<VecDeque<Completion>>,
+struct ScriptedScorer {
+    scores: Box<ScoreFn>,
+    texts: StdMutex<VecDeque<ScorerCompletion>>,
     scored: AtomicUsize,
     completed: StdMutex<Vec<(String, Option<String>, u32)>>,
 }
 
-impl fmt::Debug for Script {
+impl fmt::Debug for ScriptedScorer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Script")
     }
 }
 
 #[async_trait]
-impl Scorer for Script {
+impl Scorer for ScriptedScorer {
     async fn score(&self, prompt: &str, continuations: &[String]) -> Result<Vec<f64>, ModelError> {
         self.scored.fetch_add(1, Ordering::Relaxed);
         Ok(continuations.iter().map(|continuation| (self.scores)(prompt, continuation)).collect())
@@ -44,7 +44,7 @@ impl Scorer for Script {
         prompt: &str,
         grammar: Option<&str>,
         max_tokens: u32,
-    ) -> Result<Completion, ModelError> {
+    ) -> Result<ScorerCompletion, ModelError> {
         self.completed.lock().unwrap().push((prompt.to_owned(), grammar.map(str::to_owned), max_tokens));
         Ok(self.texts.lock().unwrap().pop_front().unwrap_or_default())
     }
@@ -53,11 +53,11 @@ impl Scorer for Script {
 fn script(
     scores: impl Fn(&str, &str) -> f64 + Send + Sync + 'static,
     texts: &[(&str, bool)],
-) -> (Arc<Script>, SmallModel) {
-    let usage = Usage { input: 10, output: 2 };
+) -> (Arc<ScriptedScorer>, SmallModel) {
+    let usage = ModelUsage { input: 10, output: 2 };
     let texts =
-        texts.iter().map(|(text, whole)| Completion { text: (*text).to_owned(), whole: *whole, usage });
-    let script = Arc::new(Script {
+        texts.iter().map(|(text, whole)| ScorerCompletion { text: (*text).to_owned(), whole: *whole, usage });
+    let script = Arc::new(ScriptedScorer {
         scores: Box::new(scores),
         texts: StdMutex::new(texts.collect()),
         scored: AtomicUsize::new(0),
@@ -74,14 +74,14 @@ fn tool(name: &str, description: &str) -> Arc<ToolSpec> {
 
 fn request(text: &str) -> ModelRequest {
     ModelRequest {
-        messages: vec![Message::user(text)],
+        messages: vec![ModelMessage::from_user_text(text)],
         tools: vec![tool("add", "Adds things. And more."), tool("add_all", "Adds everything.")],
         ..ModelRequest::default()
     }
 }
 
 /// The texts, the calls as name and arguments, and the end.
-async fn ask(model: &SmallModel, request: ModelRequest) -> (String, Vec<(String, String)>, End) {
+async fn ask(model: &SmallModel, request: ModelRequest) -> (String, Vec<(String, String)>, ResponseEnd) {
     let mut stream = model.ask(request).await.unwrap();
     let (mut text, mut calls) = (String::new(), Vec::new());
     while let Some(event) = stream.next().await {
@@ -116,13 +116,13 @@ async fn the_choice_is_free_of_favourites_and_the_bias_is_asked_for_once() {
     let (script, model) = script(biased, &[(r#"{"x":"all"}"#, true), (r#"{"x":"it"}"#, true)]);
     let (text, calls, end) = ask(&model, request("all of it")).await;
     assert_eq!((text.as_str(), calls), ("", vec![("add_all".to_owned(), r#"{"x":"all"}"#.to_owned())]));
-    assert_eq!((end.stop, end.usage), (Stop::Calls, Some(Usage { input: 10, output: 2 })));
+    assert_eq!((end.stop, end.usage), (ModelStopReason::Calls, Some(ModelUsage { input: 10, output: 2 })));
     assert_eq!(
         script.scored.load(Ordering::Relaxed),
         8,
         "four without content, the user's, and two tools and a reply from the other side"
     );
-    ask(&model.named("demo/other"), request("all of it")).await;
+    ask(&model.with_id("demo/other"), request("all of it")).await;
     assert_eq!(script.scored.load(Ordering::Relaxed), 12);
 }
 
@@ -132,7 +132,7 @@ async fn arguments_that_do_not_fit_are_asked_for_again_and_never_called() {
     let (script, model) = script(biased, &[(copied, true), (r#"{"x":"short"}"#, true)]);
     let (_, calls, end) = ask(&model, request("all of it")).await;
     assert_eq!(calls, [("add_all".to_owned(), r#"{"x":"short"}"#.to_owned())]);
-    assert_eq!(end.usage, Some(Usage { input: 20, output: 4 }));
+    assert_eq!(end.usage, Some(ModelUsage { input: 20, output: 4 }));
     let asked = script.completed.lock().unwrap().clone();
     assert!(asked.iter().all(|(prompt, _, _)| prompt.ends_with(r#"<tool>{"name":"add_all","arguments":"#)));
     assert!(
@@ -145,7 +145,7 @@ async fn arguments_that_do_not_fit_are_asked_for_again_and_never_called() {
     {
         let (_, model) = self::script(biased, &[first, second]);
         let (text, calls, end) = ask(&model, request("all of it")).await;
-        assert!(calls.is_empty() && text.contains("add_all") && end.stop == Stop::Done, "{text}");
+        assert!(calls.is_empty() && text.contains("add_all") && end.stop == ModelStopReason::Done, "{text}");
     }
 }
 
@@ -154,12 +154,15 @@ async fn a_reply_is_short_and_has_no_markers() {
     let (script, model) = script(biased, &[(" Hello <|im_start|>there ", true)]);
     let hello = ModelRequest { max_tokens: Some(7), ..request("hello") };
     let (text, calls, end) = ask(&model, hello).await;
-    assert_eq!((text.as_str(), calls.len(), end.stop), ("Hello < |im_start| >there", 0, Stop::Done));
+    assert_eq!(
+        (text.as_str(), calls.len(), end.stop),
+        ("Hello < |im_start| >there", 0, ModelStopReason::Done)
+    );
     let (prompt, grammar, most) = script.completed.lock().unwrap()[0].clone();
     assert!(prompt.ends_with("user\nhello<|im_end|>\n<|im_start|>assistant\n") && grammar.is_none());
     assert_eq!(most, 7);
     let (_, model) = self::script(biased, &[("and so on", false)]);
-    assert_eq!(ask(&model, request("hello")).await.2.stop, Stop::Length);
+    assert_eq!(ask(&model, request("hello")).await.2.stop, ModelStopReason::Length);
 }
 
 #[tokio::test]
@@ -186,10 +189,10 @@ async fn what_a_tool_answered_is_the_answer() {
         text: text.to_owned(),
         is_error: false,
     };
-    request.messages.push(Message::Assistant(Assistant::default()));
-    request.messages.push(Message::Tools(vec![answer("5"), answer("6")]));
+    request.messages.push(ModelMessage::Assistant(AssistantMessage::default()));
+    request.messages.push(ModelMessage::Tools(vec![answer("5"), answer("6")]));
     let (text, calls, end) = ask(&model, request).await;
-    assert_eq!((text.as_str(), calls.len(), end.stop), ("5\n6", 0, Stop::Done));
+    assert_eq!((text.as_str(), calls.len(), end.stop), ("5\n6", 0, ModelStopReason::Done));
     assert_eq!(script.scored.load(Ordering::Relaxed) + script.completed.lock().unwrap().len(), 0);
 }
 
@@ -243,11 +246,11 @@ async fn only_so_many_calibrations_are_kept() {
     let (script, model) = script(biased, &[]);
     let of =
         |n: usize| ModelRequest { tools: vec![tool(&format!("tool{n}"), "Does it.")], ..request("hello") };
-    for n in 0..=choose::MAX_KEPT {
+    for n in 0..=choose::MAX_CACHED_BIASES {
         ask(&model, of(n)).await;
     }
     let before = script.scored.load(Ordering::Relaxed);
-    ask(&model, of(choose::MAX_KEPT)).await;
+    ask(&model, of(choose::MAX_CACHED_BIASES)).await;
     assert_eq!(script.scored.load(Ordering::Relaxed) - before, 3, "the last one is known");
     ask(&model, of(0)).await;
     assert_eq!(script.scored.load(Ordering::Relaxed) - before, 3 + 7, "the first one was let go");
@@ -270,8 +273,11 @@ async fn nobody_gets_a_marker_into_the_prompt() {
         tools,
         system: Some(evil.to_owned()),
         messages: vec![
-            Message::Assistant(Assistant { text: evil.to_owned(), ..Assistant::default() }),
-            Message::User(vec![Part::Text(evil.to_owned())]),
+            ModelMessage::Assistant(AssistantMessage {
+                text: evil.to_owned(),
+                ..AssistantMessage::default()
+            }),
+            ModelMessage::User(vec![UserPart::Text(evil.to_owned())]),
         ],
         ..ModelRequest::default()
     };
@@ -284,11 +290,11 @@ async fn nobody_gets_a_marker_into_the_prompt() {
 
 #[test]
 fn a_tool_is_shown_by_its_first_sentence_and_a_request_made_of_it() {
-    let prompt = Prompt::new(&request("hi").tools, &"long ".repeat(1_000));
-    assert!(prompt.before().contains("add(x): Adds things.\n"), "{}", prompt.before());
+    let prompt = ChoicePrompt::new(&request("hi").tools, &"long ".repeat(1_000));
+    assert!(prompt.prefix().contains("add(x): Adds things.\n"), "{}", prompt.prefix());
     let example = "user\nAdds things: green apples<|im_end|>\n<|im_start|>assistant\n\
                    <tool>{\"name\":\"add\",\"arguments\":{\"x\":\"green apples\"}}</tool><|im_end|>";
-    assert!(prompt.before().contains(example), "{}", prompt.before());
-    assert!(prompt.user().len() <= prompt::MAX_USER);
-    assert_eq!(Prompt::new(&[tool("reply", "Replies.")], "hi").reply(), "chat");
+    assert!(prompt.prefix().contains(example), "{}", prompt.prefix());
+    assert!(prompt.user_text().len() <= prompt::MAX_USER);
+    assert_eq!(ChoicePrompt::new(&[tool("reply", "Replies.")], "hi").reply_name(), "chat");
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::{event::Bound, model::Usage};
+use crate::{event::TurnLimitKind, model::ModelUsage};
 
 /// Every bound of a turn. All of them are settings of whoever runs it.
 #[derive(Debug, Clone)]
@@ -44,26 +44,26 @@ impl Default for TurnLimits {
 
 /// What is spent.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(super) struct TurnBudget {
     pub(super) steps: usize,
-    pub(super) usage: Usage,
+    pub(super) usage: ModelUsage,
     max_steps: usize,
     max_tokens: u64,
-    pub(super) until: Instant,
+    pub(super) deadline: Instant,
 }
 
-impl Budget {
-    pub(super) fn begin(limits: &TurnLimits) -> Self {
+impl TurnBudget {
+    pub(super) fn start(limits: &TurnLimits) -> Self {
         Self {
             steps: 0,
-            usage: Usage::default(),
+            usage: ModelUsage::default(),
             max_steps: limits.steps.max(1),
             max_tokens: limits.tokens,
-            until: Instant::now() + limits.time,
+            deadline: Instant::now() + limits.time,
         }
     }
 
-    pub(super) fn spend(&mut self, usage: Option<Usage>) {
+    pub(super) fn spend(&mut self, usage: Option<ModelUsage>) {
         self.steps += 1;
         self.usage += usage.unwrap_or_default();
     }
@@ -73,13 +73,13 @@ impl Budget {
     }
 
     /// Which bound is reached, if any.
-    pub(super) fn is_spent(&self) -> Option<Bound> {
+    pub(super) fn reached_limit(&self) -> Option<TurnLimitKind> {
         if self.steps >= self.max_steps {
-            Some(Bound::Steps)
+            Some(TurnLimitKind::Steps)
         } else if self.usage.input.saturating_add(self.usage.output) >= self.max_tokens {
-            Some(Bound::Tokens)
-        } else if Instant::now() >= self.until {
-            Some(Bound::Time)
+            Some(TurnLimitKind::Tokens)
+        } else if Instant::now() >= self.deadline {
+            Some(TurnLimitKind::Time)
         } else {
             None
         }

@@ -6,99 +6,99 @@ use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use toolyard_core::{
-    Reply, ToolError,
-    executor::Outcome,
-    ports::{Notice, NoticeSink},
+    CallReply, ToolError,
+    executor::CallOutcome,
+    ports::{CallNotice, NoticeSink},
 };
 use toolyard_protocol::{ErrorCode, raw::to_raw};
 
-use super::{Course, Turn, answer};
+use super::{Turn, TurnState, result_text};
 use crate::{
-    event::{Bound, CallEnd, Finish, TurnEvent},
-    message::{Assistant, Call, Message, ToolAnswer},
+    event::{CallEnd, TurnEndReason, TurnEvent, TurnLimitKind},
+    message::{AssistantMessage, ModelMessage, ModelToolCall, ToolAnswer},
     model::BadCall,
-    tools::{FrozenTools, Offered, Place},
+    tools::{FrozenTools, ToolLocation, TurnTool},
 };
 
 /// News of one call that wait to be told.
 const NEWS_QUEUE: usize = 16;
 
 /// Something that the model called.
-pub(super) enum Announced {
+pub(super) enum AnnouncedCall {
     /// A call, and the tool that it means, if there is one.
-    Call(Call, Option<Arc<Offered>>),
+    Call(ModelToolCall, Option<Arc<TurnTool>>),
     /// What was meant as one.
     Bad(BadCall),
 }
 
 /// Whether the caller's own client runs it.
-pub(super) fn is_clients(tool: Option<&Arc<Offered>>) -> bool {
-    tool.is_some_and(|tool| tool.place == Place::Client)
+pub(super) fn is_client_tool(tool: Option<&Arc<TurnTool>>) -> bool {
+    tool.is_some_and(|tool| tool.place == ToolLocation::Client)
 }
 
 /// One call, ended.
-struct Ran {
+struct CompletedCall {
     place: usize,
-    outcome: Outcome,
+    outcome: CallOutcome,
 }
 
 impl Turn {
     /// Runs the calls, and adds them and their answers to the conversation. Says why the turn is over, where it is.
     pub(super) async fn run_calls(
         &self,
-        course: &mut Course,
+        course: &mut TurnState,
         tools: &dyn FrozenTools,
-        mut message: Assistant,
-        announced: Vec<Announced>,
+        mut message: AssistantMessage,
+        announced: Vec<AnnouncedCall>,
         begun: &[(String, String)],
-    ) -> Option<Finish> {
+    ) -> Option<TurnEndReason> {
         let (mut answers, mut ready, mut of_client) = (Vec::new(), Vec::new(), false);
         for (place, announced) in announced.into_iter().enumerate() {
             match announced {
-                Announced::Bad(bad) => {
-                    course.patience.was_wrong();
-                    let (call, answer) = told(bad);
+                AnnouncedCall::Bad(bad) => {
+                    course.patience.record_wrong_call();
+                    let (call, answer) = bad_call_exchange(bad);
                     // Whoever saw it begin sees its end; the others never heard of it.
                     if begun.iter().any(|(id, _)| *id == call.id) {
                         let error = ToolError::new(ErrorCode::InvalidArguments, answer.text.as_str());
                         let end = CallEnd::Failed(Arc::new(error));
-                        self.tell(TurnEvent::CallEnds { id: call.id.clone(), end }).await;
+                        self.send_event(TurnEvent::CallEnds { id: call.id.clone(), end }).await;
                     }
                     message.calls.push(call);
                     answers.push(answer);
                 }
-                Announced::Call(call, tool) => {
+                AnnouncedCall::Call(call, tool) => {
                     if !course.used.contains(&call.name) && tool.is_some() {
                         course.used.push(call.name.clone());
                     }
-                    let refused = self.not_run(course, tools, &call, tool.as_deref(), place).await;
-                    if is_clients(tool.as_ref()) {
+                    let refused = self.refuse_call(course, tools, &call, tool.as_deref(), place).await;
+                    if is_client_tool(tool.as_ref()) {
                         let tool = tool.clone().filter(|_| refused.is_none());
-                        self.tell(TurnEvent::Called { call: call.clone(), tool }).await;
+                        self.send_event(TurnEvent::Called { call: call.clone(), tool }).await;
                     }
                     match (refused, tool) {
-                        (Some(error), _) => answers.push(self.end(tools, &call, &Err(error)).await),
-                        (None, Some(tool)) if tool.place == Place::Here => ready.push((call, tool)),
+                        (Some(error), _) => answers.push(self.end_call(tools, &call, &Err(error)).await),
+                        (None, Some(tool)) if tool.place == ToolLocation::Here => ready.push((call, tool)),
                         (None, _) => of_client = true,
                     }
                 }
             }
         }
         let over = self.run_ready(course, tools, ready, &mut answers).await;
-        course.request.messages.push(Message::Assistant(message));
+        course.request.messages.push(ModelMessage::Assistant(message));
         if !answers.is_empty() {
-            course.request.messages.push(Message::Tools(answers));
+            course.request.messages.push(ModelMessage::Tools(answers));
         }
-        over.or_else(|| of_client.then_some(Finish::ClientCalls))
+        over.or_else(|| of_client.then_some(TurnEndReason::ClientCalls))
     }
 
     /// Why a call is not run at all.
-    async fn not_run(
+    async fn refuse_call(
         &self,
-        course: &mut Course,
+        course: &mut TurnState,
         tools: &dyn FrozenTools,
-        call: &Call,
-        tool: Option<&Offered>,
+        call: &ModelToolCall,
+        tool: Option<&TurnTool>,
         place: usize,
     ) -> Option<ToolError> {
         if place >= self.limits.calls {
@@ -107,74 +107,77 @@ impl Turn {
             return Some(ToolError::new(ErrorCode::Overloaded, text));
         }
         if tool.is_none() {
-            course.patience.was_wrong();
-            let text = format!("There is no tool {}; use only the tools that are listed.", shown(&call.name));
+            course.patience.record_wrong_call();
+            let text = format!(
+                "There is no tool {}; use only the tools that are listed.",
+                truncate_name(&call.name)
+            );
             return Some(ToolError::new(ErrorCode::ToolNotFound, text));
         }
-        if let Some(text) = course.patience.refuses(call) {
+        if let Some(text) = course.patience.refusal_text(call) {
             return Some(ToolError::new(ErrorCode::Denied, text));
         }
-        let unfit = match tool.filter(|tool| tool.place == Place::Client) {
-            Some(tool) => tools.check(tool, call).await.err(),
+        let unfit = match tool.filter(|tool| tool.place == ToolLocation::Client) {
+            Some(tool) => tools.check_client_call(tool, call).await.err(),
             None => None,
         };
         if unfit.is_some() {
-            course.patience.was_wrong();
+            course.patience.record_wrong_call();
         }
         unfit
     }
 
     async fn run_ready(
         &self,
-        course: &mut Course,
+        course: &mut TurnState,
         tools: &dyn FrozenTools,
-        ready: Vec<(Call, Arc<Offered>)>,
+        ready: Vec<(ModelToolCall, Arc<TurnTool>)>,
         answers: &mut Vec<ToolAnswer>,
-    ) -> Option<Finish> {
+    ) -> Option<TurnEndReason> {
         let (news, mut told) = mpsc::channel(NEWS_QUEUE * ready.len().max(1));
         let mut running: FuturesUnordered<_> = ready
             .iter()
             .enumerate()
-            .map(|(place, (call, tool))| self.one(tools, place, (call, tool), &news))
+            .map(|(place, (call, tool))| self.run_one_call(tools, place, (call, tool), &news))
             .collect();
         let mut open: Vec<bool> = vec![true; ready.len()];
         let over = loop {
             tokio::select! {
                 biased;
-                () = self.cancel.cancelled() => break Some(Finish::Cancelled),
-                Some((place, notice)) = told.recv() => self.progress(&ready[place].0, notice).await,
+                () = self.cancel.cancelled() => break Some(TurnEndReason::Cancelled),
+                Some((place, notice)) = told.recv() => self.send_progress(&ready[place].0, notice).await,
                 ran = running.next() => match ran {
-                    Some(Ran { place, outcome }) => {
+                    Some(CompletedCall { place, outcome }) => {
                         // What it told before its end is told before its end.
                         while let Ok((place, notice)) = told.try_recv() {
-                            self.progress(&ready[place].0, notice).await;
+                            self.send_progress(&ready[place].0, notice).await;
                         }
                         let call = &ready[place].0;
                         open[place] = false;
-                        course.patience.heard(&call.name, &outcome);
-                        answers.push(self.end(tools, call, &outcome).await);
+                        course.patience.record_outcome(&call.name, &outcome);
+                        answers.push(self.end_call(tools, call, &outcome).await);
                     }
                     None => break None,
                 },
-                () = tokio::time::sleep_until(course.budget.until) => break Some(Finish::Budget(Bound::Time)),
+                () = tokio::time::sleep_until(course.budget.deadline) => break Some(TurnEndReason::Budget(TurnLimitKind::Time)),
             }
         };
         drop(running);
         if let Some(finish) = &over {
             for ((call, _), _) in ready.iter().zip(open).filter(|(_, open)| *open) {
-                answers.push(self.end(tools, call, &Err(unended(finish))).await);
+                answers.push(self.end_call(tools, call, &Err(not_run_error(finish))).await);
             }
         }
         over
     }
 
-    async fn one(
+    async fn run_one_call(
         &self,
         tools: &dyn FrozenTools,
         place: usize,
-        (call, tool): (&Call, &Offered),
-        news: &mpsc::Sender<(usize, Notice)>,
-    ) -> Ran {
+        (call, tool): (&ModelToolCall, &TurnTool),
+        news: &mpsc::Sender<(usize, CallNotice)>,
+    ) -> CompletedCall {
         let (sink, mut notices) = mpsc::channel(NEWS_QUEUE);
         // Dropped with this future, which cancels the call.
         let cancel = self.cancel.child_token();
@@ -189,27 +192,33 @@ impl Turn {
                     while let Ok(notice) = notices.try_recv() {
                         drop(news.try_send((place, notice)));
                     }
-                    return Ran { place, outcome };
+                    return CompletedCall { place, outcome };
                 }
             }
         }
     }
 
-    async fn progress(&self, call: &Call, notice: Notice) {
-        if let Notice::Progress(progress) = notice {
-            self.tell(TurnEvent::Progress { id: call.id.clone(), progress }).await;
+    async fn send_progress(&self, call: &ModelToolCall, notice: CallNotice) {
+        if let CallNotice::Progress(progress) = notice {
+            self.send_event(TurnEvent::Progress { id: call.id.clone(), progress }).await;
         }
     }
 
     /// Tells the end of a call, and gives what the model reads of it.
-    async fn end(&self, tools: &dyn FrozenTools, call: &Call, outcome: &Outcome) -> ToolAnswer {
+    async fn end_call(
+        &self,
+        tools: &dyn FrozenTools,
+        call: &ModelToolCall,
+        outcome: &CallOutcome,
+    ) -> ToolAnswer {
         let (end, text, is_error) = match outcome {
-            Ok(Reply::Done(result)) => {
+            Ok(CallReply::Done(result)) => {
                 let most = self.limits.result_chars;
-                let text = answer::bounded(call, answer::words(result), most, tools);
+                let text =
+                    result_text::truncate_result(call, result_text::to_model_text(result), most, tools);
                 (CallEnd::Done(Arc::new(result.clone())), text, result.mcp.is_error())
             }
-            Ok(Reply::AwaitingInput(_)) => {
+            Ok(CallReply::AwaitingInput(_)) => {
                 let text = "This tool asks for input that this chat cannot give.";
                 let error = ToolError::new(ErrorCode::Denied, text);
                 let text = error.for_model.clone();
@@ -217,43 +226,43 @@ impl Turn {
             }
             Err(error) => (CallEnd::Failed(Arc::new(error.clone())), error.for_model.clone(), true),
         };
-        self.tell(TurnEvent::CallEnds { id: call.id.clone(), end }).await;
+        self.send_event(TurnEvent::CallEnds { id: call.id.clone(), end }).await;
         ToolAnswer { id: call.id.clone(), name: call.name.clone(), text, is_error }
     }
 
     /// Ends calls that were announced and will not be run.
     pub(super) async fn end_unrun(
         &self,
-        announced: &[Announced],
+        announced: &[AnnouncedCall],
         begun: &[(String, String)],
-        finish: &Finish,
+        finish: &TurnEndReason,
     ) {
         let whole = announced.iter().filter_map(|announced| match announced {
-            Announced::Call(call, tool) if !is_clients(tool.as_ref()) => Some(&call.id),
-            Announced::Call(..) | Announced::Bad(_) => None,
+            AnnouncedCall::Call(call, tool) if !is_client_tool(tool.as_ref()) => Some(&call.id),
+            AnnouncedCall::Call(..) | AnnouncedCall::Bad(_) => None,
         });
         for id in whole.chain(begun.iter().map(|(id, _)| id)) {
-            let end = CallEnd::Failed(Arc::new(unended(finish)));
-            self.tell(TurnEvent::CallEnds { id: id.clone(), end }).await;
+            let end = CallEnd::Failed(Arc::new(not_run_error(finish)));
+            self.send_event(TurnEvent::CallEnds { id: id.clone(), end }).await;
         }
     }
 }
 
 /// What was meant as a call, as a call and its answer, so that the model sees both.
-fn told(bad: BadCall) -> (Call, ToolAnswer) {
+fn bad_call_exchange(bad: BadCall) -> (ModelToolCall, ToolAnswer) {
     let name = bad.name.unwrap_or_else(|| "unknown".to_owned());
     let written: Box<RawValue> = to_raw(&serde_json::json!({ "text": bad.text }));
-    let call = Call { id: bad.id.clone(), name: name.clone(), arguments: written };
+    let call = ModelToolCall { id: bad.id.clone(), name: name.clone(), arguments: written };
     (call, ToolAnswer { id: bad.id, name, text: bad.problem, is_error: true })
 }
 
 /// Why a call has no end of its own.
-fn unended(finish: &Finish) -> ToolError {
+fn not_run_error(finish: &TurnEndReason) -> ToolError {
     let (code, text) = match finish {
-        Finish::Cancelled => (ErrorCode::Cancelled, "Nobody waits for it any more."),
-        Finish::Budget(Bound::Time) => (ErrorCode::Timeout, "The time of this answer is up."),
-        Finish::Budget(_) => (ErrorCode::Denied, "It was not run: this answer has used up its steps."),
-        Finish::Length => {
+        TurnEndReason::Cancelled => (ErrorCode::Cancelled, "Nobody waits for it any more."),
+        TurnEndReason::Budget(TurnLimitKind::Time) => (ErrorCode::Timeout, "The time of this answer is up."),
+        TurnEndReason::Budget(_) => (ErrorCode::Denied, "It was not run: this answer has used up its steps."),
+        TurnEndReason::Length => {
             (ErrorCode::Denied, "It was not run: the model was cut off before it had finished.")
         }
         _ => (ErrorCode::Cancelled, "It was not run: the answer ended before it."),
@@ -261,6 +270,6 @@ fn unended(finish: &Finish) -> ToolError {
     ToolError::new(code, text)
 }
 
-fn shown(name: &str) -> String {
+fn truncate_name(name: &str) -> String {
     name.chars().take(64).collect()
 }

@@ -9,10 +9,10 @@
 //! | calls that lead nowhere | `patience` |
 //! | a result as the model reads it | `answer` |
 
-pub mod answer;
 pub mod budget;
 mod calls;
-mod patience;
+mod loop_guard;
+pub mod result_text;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -23,16 +23,16 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use self::{
-    budget::{Budget, TurnLimits},
-    patience::Patience,
-    step::Stepped,
+    budget::{TurnBudget, TurnLimits},
+    loop_guard::LoopGuard,
+    step::StepOutcome,
 };
 use crate::{
-    event::{Finish, TurnEvent},
-    message::{Message, Part},
-    model::{Model, ModelRequest, ToolChoice, Usage},
-    shortlist::Query,
-    tools::Toolset,
+    event::{TurnEndReason, TurnEvent},
+    message::{ModelMessage, UserPart},
+    model::{Model, ModelRequest, ModelUsage, ToolChoice},
+    shortlist::ToolQuery,
+    tools::ToolProvider,
 };
 
 /// Texts before the user's last words that count when tools are chosen.
@@ -43,7 +43,7 @@ pub struct Turn {
     /// Whoever answers.
     pub model: Arc<dyn Model>,
     /// Whatever can be called.
-    pub tools: Arc<dyn Toolset>,
+    pub tools: Arc<dyn ToolProvider>,
     /// Every bound.
     pub limits: TurnLimits,
     /// Tools that stay on offer where not all fit, by the names that models know: with them a model finds the others.
@@ -56,85 +56,85 @@ pub struct Turn {
 
 /// What a turn came to.
 #[derive(Debug)]
-pub struct Ended {
+pub struct TurnOutcome {
     /// Why it is over.
-    pub finish: Finish,
+    pub finish: TurnEndReason,
     /// What it cost, all steps together.
-    pub usage: Usage,
+    pub usage: ModelUsage,
     /// What it added to the conversation.
-    pub messages: Vec<Message>,
+    pub messages: Vec<ModelMessage>,
     /// How often the model was asked.
     pub steps: usize,
 }
 
 /// The state of a turn between steps.
-struct Course {
+struct TurnState {
     request: ModelRequest,
     /// What the caller wants of tools; the request says what this step may.
-    asked: ToolChoice,
+    requested_choice: ToolChoice,
     /// How many of the messages were there before.
-    given: usize,
-    budget: Budget,
-    patience: Patience,
+    initial_messages: usize,
+    budget: TurnBudget,
+    patience: LoopGuard,
     /// Tools that were called in this conversation stay on offer.
     used: Vec<String>,
 }
 
 impl Turn {
     /// Runs the turn to its end. `request` carries the conversation; its tools are chosen here, step by step.
-    pub async fn run(self, request: ModelRequest) -> Ended {
-        let mut course = Course {
-            asked: request.choice,
-            given: request.messages.len(),
-            used: used_in(&self.always, &request.messages),
+    pub async fn run(self, request: ModelRequest) -> TurnOutcome {
+        let mut course = TurnState {
+            requested_choice: request.choice,
+            initial_messages: request.messages.len(),
+            used: used_tools(&self.always, &request.messages),
             request,
-            budget: Budget::begin(&self.limits),
-            patience: Patience::new(&self.limits),
+            budget: TurnBudget::start(&self.limits),
+            patience: LoopGuard::new(&self.limits),
         };
         let finish = loop {
             let tools = match self.tools.freeze().await {
                 Ok(tools) => tools,
-                Err(error) => break Finish::Failed(step::no_tools(&error)),
+                Err(error) => break TurnEndReason::Failed(step::no_tools_error(&error)),
             };
             course.request.tools = {
-                let query = query(&course.request.messages);
-                tools.view().pick(&query, &course.used, self.limits.tools).await
+                let query = tool_query(&course.request.messages);
+                tools.view().pick_tools(&query, &course.used, self.limits.tools).await
             };
-            course.request.choice = course.choice();
-            self.tell(TurnEvent::StepBegins).await;
-            let stepped = self.step(&mut course, &*tools).await;
+            course.request.choice = course.step_choice();
+            self.send_event(TurnEvent::StepBegins).await;
+            let stepped = self.run_step(&mut course, &*tools).await;
             match stepped {
-                Stepped::Again { usage } => {
+                StepOutcome::Continue { usage } => {
                     course.budget.spend(usage);
-                    self.tell(TurnEvent::StepEnds { usage, goes_on: true }).await;
+                    self.send_event(TurnEvent::StepEnds { usage, continues: true }).await;
                 }
-                Stepped::Over { finish, usage } => {
+                StepOutcome::Finished { finish, usage } => {
                     course.budget.spend(usage);
-                    self.tell(TurnEvent::StepEnds { usage, goes_on: false }).await;
+                    self.send_event(TurnEvent::StepEnds { usage, continues: false }).await;
                     break finish;
                 }
             }
-            if let Some(bound) = course.budget.is_spent() {
-                break Finish::Budget(bound);
+            if let Some(bound) = course.budget.reached_limit() {
+                break TurnEndReason::Budget(bound);
             }
         };
-        self.tell(TurnEvent::Ends(finish.clone())).await;
-        let messages = course.request.messages.split_off(course.given);
-        Ended { finish, usage: course.budget.usage, messages, steps: course.budget.steps }
+        self.send_event(TurnEvent::Ends(finish.clone())).await;
+        let messages = course.request.messages.split_off(course.initial_messages);
+        TurnOutcome { finish, usage: course.budget.usage, messages, steps: course.budget.steps }
     }
 
-    async fn tell(&self, event: TurnEvent) {
+    async fn send_event(&self, event: TurnEvent) {
         if self.events.send(event).await.is_err() {
             self.cancel.cancel();
         }
     }
 }
 
-impl Course {
+impl TurnState {
     /// The last step is for words, and so is one after too many calls that led nowhere.
-    fn choice(&self) -> ToolChoice {
-        match self.asked {
-            _ if self.budget.is_last_step() || self.patience.is_over() => ToolChoice::None,
+    fn step_choice(&self) -> ToolChoice {
+        match self.requested_choice {
+            _ if self.budget.is_last_step() || self.patience.is_exhausted() => ToolChoice::None,
             // What was asked for has been done.
             ToolChoice::Required if self.budget.steps > 0 => ToolChoice::Auto,
             asked => asked,
@@ -143,32 +143,32 @@ impl Course {
 }
 
 /// What the tools are chosen by: the user's last words, then what came before, the newest first.
-fn query(messages: &[Message]) -> Query<'_> {
-    let mut texts: Vec<(bool, &str)> = messages.iter().rev().flat_map(texts).collect();
+fn tool_query(messages: &[ModelMessage]) -> ToolQuery<'_> {
+    let mut texts: Vec<(bool, &str)> = messages.iter().rev().flat_map(message_texts).collect();
     let asked = texts.iter().position(|(of_user, _)| *of_user).map(|place| texts.remove(place).1);
     let recent = texts.into_iter().map(|(_, text)| text).take(RECENT).collect();
-    Query { text: asked.unwrap_or_default(), recent }
+    ToolQuery { text: asked.unwrap_or_default(), recent }
 }
 
 /// The words of a message, and whether they are the user's.
-fn texts(message: &Message) -> Vec<(bool, &str)> {
+fn message_texts(message: &ModelMessage) -> Vec<(bool, &str)> {
     match message {
-        Message::User(parts) => parts
+        ModelMessage::User(parts) => parts
             .iter()
             .filter_map(|part| match part {
-                Part::Text(text) => Some((true, text.as_str())),
-                Part::File { .. } => None,
+                UserPart::Text(text) => Some((true, text.as_str())),
+                UserPart::File { .. } => None,
             })
             .collect(),
-        Message::Assistant(said) => vec![(false, said.text.as_str())],
-        Message::Tools(answers) => answers.iter().map(|answer| (false, answer.text.as_str())).collect(),
+        ModelMessage::Assistant(said) => vec![(false, said.text.as_str())],
+        ModelMessage::Tools(answers) => answers.iter().map(|answer| (false, answer.text.as_str())).collect(),
     }
 }
 
-fn used_in(always: &[String], messages: &[Message]) -> Vec<String> {
+fn used_tools(always: &[String], messages: &[ModelMessage]) -> Vec<String> {
     let calls = messages.iter().filter_map(|message| match message {
-        Message::Assistant(said) => Some(said.calls.iter()),
-        Message::User(_) | Message::Tools(_) => None,
+        ModelMessage::Assistant(said) => Some(said.calls.iter()),
+        ModelMessage::User(_) | ModelMessage::Tools(_) => None,
     });
     let mut used = always.to_vec();
     for call in calls.flatten() {

@@ -13,32 +13,32 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use toolyard_core::{Reply, ToolError, executor::Outcome, ports::NoticeSink};
+use toolyard_core::{CallReply, ToolError, executor::CallOutcome, ports::NoticeSink};
 use toolyard_protocol::{
     ErrorCode,
-    call::Progress,
+    call::CallProgress,
     raw::to_raw,
     result::{McpResult, ToolResult},
 };
 
-use super::{Ended, Turn, budget::TurnLimits};
+use super::{Turn, TurnOutcome, budget::TurnLimits};
 use crate::{
     event::{CallEnd, TurnEvent},
-    message::{Call, Message},
+    message::{ModelMessage, ModelToolCall},
     model::{
-        Calling, End, Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream, ModelTrouble,
-        Stop, ToolSpec, Usage,
+        CallingMode, Model, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelStopReason,
+        ModelStream, ModelUsage, ResponseEnd, ToolSpec,
     },
-    tools::{FrozenTools, Offered, OwnTools, Place, ToolAbout, ToolView, Toolset},
+    tools::{FrozenTools, IndexedTools, ToolDisplay, ToolLocation, ToolProvider, ToolView, TurnTool},
 };
 
 /// One answer of the model.
-type Script = Result<Vec<Result<ModelEvent, ModelError>>, ModelError>;
+type ScriptedAnswer = Result<Vec<Result<ModelEvent, ModelError>>, ModelError>;
 
 #[derive(Debug)]
-struct Scripted {
+struct ScriptedTurnModel {
     info: ModelInfo,
-    answers: Mutex<VecDeque<Script>>,
+    answers: Mutex<VecDeque<ScriptedAnswer>>,
     /// After the last one it says this for ever.
     for_ever: Option<Vec<ModelEvent>>,
     asked: Mutex<Vec<ModelRequest>>,
@@ -47,8 +47,8 @@ struct Scripted {
 }
 
 #[async_trait]
-impl Model for Scripted {
-    fn about(&self) -> &ModelInfo {
+impl Model for ScriptedTurnModel {
+    fn info(&self) -> &ModelInfo {
         &self.info
     }
 
@@ -62,7 +62,7 @@ impl Model for Scripted {
     }
 }
 
-fn broken(kind: ModelTrouble) -> ModelError {
+fn broken(kind: ModelErrorKind) -> ModelError {
     ModelError { kind, text: "no".to_owned(), cause: None, retry_after: None }
 }
 
@@ -71,26 +71,34 @@ fn text(words: &str) -> ModelEvent {
 }
 
 fn call(id: &str, name: &str, arguments: Value) -> ModelEvent {
-    ModelEvent::Call(Call { id: id.to_owned(), name: name.to_owned(), arguments: to_raw(&arguments) })
+    ModelEvent::Call(ModelToolCall {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        arguments: to_raw(&arguments),
+    })
 }
 
-fn end(stop: Stop) -> ModelEvent {
-    ModelEvent::End(End { stop, usage: Some(Usage { input: 10, output: 5 }), kept: None })
+fn end(stop: ModelStopReason) -> ModelEvent {
+    ModelEvent::End(ResponseEnd {
+        stop,
+        usage: Some(ModelUsage { input: 10, output: 5 }),
+        vendor_state: None,
+    })
 }
 
 fn says(words: &str) -> Vec<ModelEvent> {
-    vec![text(words), end(Stop::Done)]
+    vec![text(words), end(ModelStopReason::Done)]
 }
 
 fn calls(list: &[(&str, &str)]) -> Vec<ModelEvent> {
     let mut events: Vec<_> = list.iter().map(|(id, name)| call(id, name, json!({ "for": id }))).collect();
-    events.push(end(Stop::Calls));
+    events.push(end(ModelStopReason::Calls));
     events
 }
 
 /// Tools by name: `good`, `bad`, `fails`, `slow`, `never`, `long`, `client`.
 #[derive(Default)]
-struct Tools {
+struct FakeTools {
     ran: Mutex<Vec<String>>,
     cancelled: Mutex<Vec<String>>,
     kept: Mutex<Vec<String>>,
@@ -98,19 +106,19 @@ struct Tools {
     many: usize,
 }
 
-fn offered(name: &str) -> Arc<Offered> {
+fn offered(name: &str) -> Arc<TurnTool> {
     let spec = ToolSpec {
         name: name.to_owned(),
         description: "does".to_owned(),
         schema: json!({ "type": "object" }),
     };
-    let place = if name == "client" { Place::Client } else { Place::Here };
-    let about = ToolAbout { name: format!("com.ex:{name}"), ..ToolAbout::default() };
-    Arc::new(Offered { spec: Arc::new(spec), place, about, phrases: Vec::new() })
+    let place = if name == "client" { ToolLocation::Client } else { ToolLocation::Here };
+    let about = ToolDisplay { name: format!("com.ex:{name}"), ..ToolDisplay::default() };
+    Arc::new(TurnTool { spec: Arc::new(spec), place, about, phrases: Vec::new() })
 }
 
 #[async_trait]
-impl Toolset for Tools {
+impl ToolProvider for FakeTools {
     async fn freeze(&self) -> Result<Box<dyn FrozenTools + '_>, ToolError> {
         if self.no_list {
             return Err(ToolError::new(ErrorCode::Overloaded, "the store is away"));
@@ -121,15 +129,15 @@ impl Toolset for Tools {
             .into_iter()
             .chain(more)
             .map(|name| offered(&name))
-            .partition(|tool| tool.place == Place::Client);
-        let view = Arc::new(ToolView::some(Arc::new(OwnTools::new(own, None)), None, of_client));
+            .partition(|tool| tool.place == ToolLocation::Client);
+        let view = Arc::new(ToolView::with_allowed(Arc::new(IndexedTools::new(own, None)), None, of_client));
         Ok(Box::new(StepTools { tools: self, view }))
     }
 }
 
 /// The tools of one step.
 struct StepTools<'a> {
-    tools: &'a Tools,
+    tools: &'a FakeTools,
     view: Arc<ToolView>,
 }
 
@@ -141,29 +149,33 @@ impl FrozenTools for StepTools<'_> {
 
     async fn call(
         &self,
-        tool: &Offered,
-        call: &Call,
+        tool: &TurnTool,
+        call: &ModelToolCall,
         news: NoticeSink,
         cancel: CancellationToken,
-    ) -> Outcome {
+    ) -> CallOutcome {
         self.tools.ran.lock().unwrap().push(call.id.clone());
-        let done = |text: &str| Ok(Reply::Done(ToolResult::plain(McpResult::text(text))));
+        let done = |text: &str| Ok(CallReply::Done(ToolResult::from_mcp(McpResult::from_text(text))));
         match tool.spec.name.as_str() {
             "bad" => Err(ToolError::new(ErrorCode::InvalidArguments, "text: missing")),
-            "fails" => Ok(Reply::Done(ToolResult::plain(McpResult::error("out of milk")))),
+            "fails" => Ok(CallReply::Done(ToolResult::from_mcp(McpResult::from_error_text("out of milk")))),
             "slow" => {
-                news.progress(Progress { progress: 0.5, total: None, message: Some("half".to_owned()) });
+                news.send_progress(CallProgress {
+                    progress: 0.5,
+                    total: None,
+                    message: Some("half".to_owned()),
+                });
                 tokio::task::yield_now().await;
                 done("slowly")
             }
             "never" => {
-                let _told = Told(&self.tools.cancelled, call.id.clone());
+                let _told = DropNote(&self.tools.cancelled, call.id.clone());
                 cancel.cancelled().await;
                 std::future::pending().await
             }
             // It says how far it is with its last breath.
             "more_0" => {
-                news.progress(Progress { progress: 1.0, total: None, message: None });
+                news.send_progress(CallProgress { progress: 1.0, total: None, message: None });
                 done("hastily")
             }
             "long" => done(&"é".repeat(100)),
@@ -171,44 +183,44 @@ impl FrozenTools for StepTools<'_> {
         }
     }
 
-    async fn check(&self, _tool: &Offered, call: &Call) -> Result<(), ToolError> {
+    async fn check_client_call(&self, _tool: &TurnTool, call: &ModelToolCall) -> Result<(), ToolError> {
         match call.arguments.get().contains("unfit") {
             true => Err(ToolError::new(ErrorCode::InvalidArguments, "unfit")),
             false => Ok(()),
         }
     }
 
-    fn keep(&self, _call: &Call, result: &str, read: usize) -> Option<String> {
+    fn store_full_result(&self, _call: &ModelToolCall, result: &str, read: usize) -> Option<String> {
         self.tools.kept.lock().unwrap().push(result.to_owned());
         Some(format!("read on at {read}"))
     }
 }
 
 /// Notes that a call was dropped.
-struct Told<'a>(&'a Mutex<Vec<String>>, String);
+struct DropNote<'a>(&'a Mutex<Vec<String>>, String);
 
-impl Drop for Told<'_> {
+impl Drop for DropNote<'_> {
     fn drop(&mut self) {
         self.0.lock().unwrap().push(self.1.clone());
     }
 }
 
 /// A turn, with everything around it.
-struct World {
-    model: Arc<Scripted>,
-    tools: Arc<Tools>,
+struct TurnWorld {
+    model: Arc<ScriptedTurnModel>,
+    tools: Arc<FakeTools>,
     limits: TurnLimits,
     cancel: CancellationToken,
 }
 
-impl World {
+impl TurnWorld {
     fn new(answers: Vec<Vec<ModelEvent>>) -> Self {
         Self::of(answers.into_iter().map(|events| Ok(events.into_iter().map(Ok).collect())).collect())
     }
 
-    fn of(answers: Vec<Script>) -> Self {
-        let model = Scripted {
-            info: ModelInfo { id: "scripted".to_owned(), calling: Calling::Native },
+    fn of(answers: Vec<ScriptedAnswer>) -> Self {
+        let model = ScriptedTurnModel {
+            info: ModelInfo { id: "scripted".to_owned(), calling: CallingMode::Native },
             answers: Mutex::new(answers.into()),
             for_ever: None,
             asked: Mutex::default(),
@@ -222,7 +234,7 @@ impl World {
         }
     }
 
-    fn model(&mut self) -> &mut Scripted {
+    fn model(&mut self) -> &mut ScriptedTurnModel {
         Arc::get_mut(&mut self.model).unwrap()
     }
 
@@ -240,7 +252,7 @@ impl World {
     }
 
     /// Runs a turn to its end.
-    async fn run(&self) -> (Ended, Vec<TurnEvent>) {
+    async fn run(&self) -> (TurnOutcome, Vec<TurnEvent>) {
         let (turn, mut told) = self.turn();
         let ended = turn.run(hello()).await;
         let mut events = Vec::new();
@@ -258,7 +270,7 @@ impl World {
 }
 
 fn hello() -> ModelRequest {
-    ModelRequest { messages: vec![Message::user("hi")], ..ModelRequest::default() }
+    ModelRequest { messages: vec![ModelMessage::from_user_text("hi")], ..ModelRequest::default() }
 }
 
 /// Every call that was announced has exactly one end, but for those of the client.
@@ -269,7 +281,7 @@ fn assert_ended(events: &[TurnEvent]) {
             TurnEvent::CallBegins { id, .. } => open.push(id),
             TurnEvent::Called { call, tool } => {
                 open.retain(|id| *id != call.id);
-                if tool.as_ref().is_none_or(|tool| tool.place == Place::Here) {
+                if tool.as_ref().is_none_or(|tool| tool.place == ToolLocation::Here) {
                     open.push(&call.id);
                 }
             }
@@ -296,10 +308,10 @@ fn ends(events: &[TurnEvent]) -> Vec<String> {
 }
 
 /// What the model read of its calls in the last question.
-fn read(world: &World) -> Vec<(String, String, bool)> {
+fn read(world: &TurnWorld) -> Vec<(String, String, bool)> {
     let asked = world.asked();
     let answers = asked.last().unwrap().messages.iter().filter_map(|message| match message {
-        Message::Tools(answers) => Some(answers.clone()),
+        ModelMessage::Tools(answers) => Some(answers.clone()),
         _ => None,
     });
     answers.flatten().map(|answer| (answer.id, answer.text, answer.is_error)).collect()

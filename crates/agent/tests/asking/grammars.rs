@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use toolyard_agent::small::{
     Scorer,
-    grammar::{any, arguments, copied},
+    grammar::{any_object_grammar, arguments_grammar, copying_grammar},
 };
-use toolyard_core::schema::Schema;
+use toolyard_core::schema::CompiledSchema;
 
 fn schemas() -> Vec<Value> {
     let of = |schema: Value| json!({ "type": "object", "properties": { "x": schema }, "required": ["x"] });
@@ -32,21 +32,23 @@ fn schemas() -> Vec<Value> {
 pub(crate) async fn every_grammar_is_taken_and_kept_to(scorer: &dyn Scorer) {
     let prompt = "<|im_start|>user\nWrite JSON.<|im_end|>\n<|im_start|>assistant\n";
     for schema in schemas() {
-        let compiled = Schema::compile(&schema, "schema").unwrap();
+        let compiled = CompiledSchema::compile(&schema, "schema").unwrap();
         // Copied strings are as long as the words are, so those need not fit.
-        let grammars =
-            [(arguments(&schema), true), (copied(&schema, "say \"hello\\world\", please: ."), false)];
+        let grammars = [
+            (arguments_grammar(&schema), true),
+            (copying_grammar(&schema, "say \"hello\\world\", please: ."), false),
+        ];
         for (grammar, exact) in grammars {
             assert!(grammar.is_of_schema(), "{schema}");
-            let written = scorer.complete(prompt, Some(grammar.text()), 16).await.unwrap();
+            let written = scorer.complete(prompt, Some(grammar.gbnf()), 16).await.unwrap();
             // A text that was cut is none; that the grammar was taken is enough then.
             if written.whole {
                 let value: Value = serde_json::from_str(&written.text).unwrap();
-                assert!(!exact || compiled.errors(&value).is_empty(), "{} for {schema}", written.text);
+                assert!(!exact || compiled.list_errors(&value).is_empty(), "{} for {schema}", written.text);
             }
         }
     }
-    let written = scorer.complete(prompt, Some(any().text()), 24).await.unwrap();
+    let written = scorer.complete(prompt, Some(any_object_grammar().gbnf()), 24).await.unwrap();
     assert!(written.text.starts_with('{'), "{written:?}");
 }
 

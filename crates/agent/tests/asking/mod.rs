@@ -8,17 +8,17 @@ use std::sync::Arc;
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 use toolyard_agent::{
-    message::{Assistant, Call, Message, ToolAnswer},
-    model::{End, Model, ModelEvent, ModelRequest, Stop, ToolChoice, ToolSpec},
+    message::{AssistantMessage, ModelMessage, ModelToolCall, ToolAnswer},
+    model::{Model, ModelEvent, ModelRequest, ModelStopReason, ResponseEnd, ToolChoice, ToolSpec},
     prompted::{PromptedModel, check::CountingIds},
     small::{MAX_REPLY_TOKENS, Scorer, SmallModel},
 };
 
 pub(crate) const QUESTION: &str = "What is 12 * 7?";
 
-pub(crate) fn request(messages: Vec<Message>, choice: ToolChoice) -> ModelRequest {
+pub(crate) fn request(messages: Vec<ModelMessage>, choice: ToolChoice) -> ModelRequest {
     ModelRequest {
-        messages: messages.into_iter().chain([Message::user(QUESTION)]).collect(),
+        messages: messages.into_iter().chain([ModelMessage::from_user_text(QUESTION)]).collect(),
         tools: tools(),
         choice,
         max_tokens: Some(64),
@@ -32,7 +32,7 @@ pub(crate) fn expression(answer: &Answer) -> String {
     let call = answer.calls.first().unwrap_or_else(|| panic!("no call: {answer:?}"));
     assert_eq!(call.name, "calculator", "{answer:?}");
     let arguments: Value = serde_json::from_str(call.arguments.get()).unwrap();
-    assert_eq!(answer.end.as_ref().unwrap().stop, Stop::Calls, "{answer:?}");
+    assert_eq!(answer.end.as_ref().unwrap().stop, ModelStopReason::Calls, "{answer:?}");
     arguments["expression"].as_str().expect("an expression").to_owned()
 }
 
@@ -44,8 +44,11 @@ pub(crate) fn answered(mut request: ModelRequest, answer: Answer) -> ModelReques
         text: "84".to_owned(),
         is_error: false,
     });
-    let answers = Message::Tools(answers.collect());
-    request.messages.push(Message::Assistant(Assistant { calls: answer.calls, ..Assistant::default() }));
+    let answers = ModelMessage::Tools(answers.collect());
+    request.messages.push(ModelMessage::Assistant(AssistantMessage {
+        calls: answer.calls,
+        ..AssistantMessage::default()
+    }));
     request.messages.push(answers);
     request.choice = ToolChoice::None;
     request
@@ -63,7 +66,7 @@ pub(crate) fn tools() -> Vec<Arc<ToolSpec>> {
 }
 
 /// A conversation in which the tool was called before: a model this small needs to see it.
-pub(crate) fn history() -> Vec<Message> {
+pub(crate) fn history() -> Vec<ModelMessage> {
     let mut messages = Vec::new();
     for (at, (question, expression, answer)) in [
         ("What is 3 + 4?", "3 + 4", "7"),
@@ -75,12 +78,15 @@ pub(crate) fn history() -> Vec<Message> {
     {
         let arguments = serde_json::value::to_raw_value(&json!({ "expression": expression })).unwrap();
         let (id, name) = (format!("call_{at}"), "calculator".to_owned());
-        let call = Call { id: id.clone(), name: name.clone(), arguments };
+        let call = ModelToolCall { id: id.clone(), name: name.clone(), arguments };
         messages.extend([
-            Message::user(question),
-            Message::Assistant(Assistant { calls: vec![call], ..Assistant::default() }),
-            Message::Tools(vec![ToolAnswer { id, name, text: answer.to_owned(), is_error: false }]),
-            Message::Assistant(Assistant { text: format!("It is {answer}."), ..Assistant::default() }),
+            ModelMessage::from_user_text(question),
+            ModelMessage::Assistant(AssistantMessage { calls: vec![call], ..AssistantMessage::default() }),
+            ModelMessage::Tools(vec![ToolAnswer { id, name, text: answer.to_owned(), is_error: false }]),
+            ModelMessage::Assistant(AssistantMessage {
+                text: format!("It is {answer}."),
+                ..AssistantMessage::default()
+            }),
         ]);
     }
     messages
@@ -90,8 +96,8 @@ pub(crate) fn history() -> Vec<Message> {
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     pub(crate) text: String,
-    pub(crate) calls: Vec<Call>,
-    pub(crate) end: Option<End>,
+    pub(crate) calls: Vec<ModelToolCall>,
+    pub(crate) end: Option<ResponseEnd>,
 }
 
 pub(crate) async fn ask(model: &dyn Model, request: ModelRequest) -> Answer {
@@ -129,8 +135,10 @@ pub(crate) async fn a_small_model_must_call_where_it_is_told_to_and_cannot_where
     scorer: Arc<dyn Scorer>,
 ) {
     let model = small(scorer);
-    let hello =
-        |choice| ModelRequest { messages: vec![Message::user("Hello!")], ..request(Vec::new(), choice) };
+    let hello = |choice| ModelRequest {
+        messages: vec![ModelMessage::from_user_text("Hello!")],
+        ..request(Vec::new(), choice)
+    };
     assert_eq!(ask(&model, hello(ToolChoice::Required)).await.calls.len(), 1);
     let words = ask(&model, hello(ToolChoice::None)).await;
     assert!(words.calls.is_empty() && !words.text.is_empty(), "{words:?}");

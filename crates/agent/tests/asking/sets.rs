@@ -4,15 +4,15 @@ use std::{fs::File, io::BufReader, path::Path, sync::Arc};
 
 use toolyard_agent::small::{
     Scorer,
-    eval::{Suite, measure},
+    eval::{PromptSuite, measure_calling},
 };
 
 use super::small;
 
-pub(crate) fn suite(set: &str) -> Suite {
+pub(crate) fn suite(set: &str) -> PromptSuite {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../evals/tools");
     let open = |name: &str| BufReader::new(File::open(folder.join(format!("{set}{name}.jsonl"))).unwrap());
-    Suite::read(open("tools"), open("prompts")).unwrap()
+    PromptSuite::read(open("tools"), open("prompts")).unwrap()
 }
 
 /// Right tools and right arguments; every answer is well-formed.
@@ -20,7 +20,7 @@ pub(crate) async fn measured(set: &str, scorer: Arc<dyn Scorer>) -> (usize, usiz
     let model = small(scorer);
     let suite = suite(set);
     let start = tokio::time::Instant::now();
-    let report = measure(&model, &suite, || start.elapsed()).await.unwrap();
+    let report = measure_calling(&model, &suite, || start.elapsed()).await.unwrap();
     eprintln!("{report}");
     assert_eq!(report.all.well_formed, suite.len());
     (report.all.tool, report.all.arguments)

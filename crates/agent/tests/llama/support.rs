@@ -9,7 +9,7 @@ use std::{
 };
 
 use toolyard_agent::{
-    model::{Bounds, Calling, Endpoint, Environment, Model, ModelSettings, Models},
+    model::{CallingMode, KeyEnvironment, Model, ModelCatalog, ModelEndpoint, ModelSettings, RequestPolicy},
     prompted::check::CountingIds,
     small::llama_server::LlamaServer,
 };
@@ -56,17 +56,19 @@ fn start() -> Url {
 
 /// The server as a scorer.
 pub(crate) fn scorer() -> Arc<LlamaServer> {
-    let bounds = Bounds { first_byte: PATIENCE, ..Bounds::default() };
+    let bounds = RequestPolicy { first_byte: PATIENCE, ..RequestPolicy::default() };
     Arc::new(LlamaServer::new("demo/smollm2", &url(), None, bounds).unwrap())
 }
 
 /// The server as a chat model.
 pub(crate) fn chat() -> Arc<dyn Model> {
     let endpoint =
-        Endpoint { name: "demo".to_owned(), url: url(), key: None, calling: Some(Calling::Native) };
-    let bounds = Bounds { first_byte: PATIENCE, idle: PATIENCE, retries: 0, ..Bounds::default() };
+        ModelEndpoint { name: "demo".to_owned(), url: url(), key: None, calling: Some(CallingMode::Native) };
+    let bounds =
+        RequestPolicy { first_byte: PATIENCE, idle: PATIENCE, retries: 0, ..RequestPolicy::default() };
     let settings =
         ModelSettings { endpoints: vec![endpoint], servers: Vec::new(), bounds, ..ModelSettings::default() };
-    let models = Models::new(settings, Environment::empty(), Arc::new(CountingIds::default())).unwrap();
+    let models =
+        ModelCatalog::new(settings, KeyEnvironment::empty(), Arc::new(CountingIds::default())).unwrap();
     models.get(&"demo/smollm2".parse().unwrap()).unwrap()
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use toolyard_agent::{
-    message::Message,
-    model::{Model, ModelRequest, Stop, ToolChoice},
+    message::ModelMessage,
+    model::{Model, ModelRequest, ModelStopReason, ToolChoice},
     prompted::{PromptedModel, check::CountingIds},
 };
-use toolyard_core::schema::Schema;
+use toolyard_core::schema::CompiledSchema;
 
 use crate::{
     asking::{self, ask, grammars, history, request, tools},
@@ -48,9 +48,9 @@ async fn a_call_fits_the_schema_of_its_tool_even_without_an_example() {
     assert!(!answer.calls.is_empty(), "{answer:?}");
     for call in &answer.calls {
         let tool = tools().into_iter().find(|tool| tool.name == call.name).unwrap();
-        let schema = Schema::compile(&tool.schema, &tool.name).unwrap();
+        let schema = CompiledSchema::compile(&tool.schema, &tool.name).unwrap();
         let arguments = serde_json::from_str(call.arguments.get()).unwrap();
-        assert!(schema.errors(&arguments).is_empty(), "{call:?}");
+        assert!(schema.list_errors(&arguments).is_empty(), "{call:?}");
     }
 }
 
@@ -63,13 +63,13 @@ async fn a_model_that_may_talk_is_held_to_the_tools_once_a_call_begins() {
     for call in &answer.calls {
         assert!(tools().iter().any(|tool| tool.name == call.name), "{call:?}");
     }
-    assert_eq!(answer.calls.is_empty(), answer.end.unwrap().stop != Stop::Calls);
+    assert_eq!(answer.calls.is_empty(), answer.end.unwrap().stop != ModelStopReason::Calls);
 }
 
 #[tokio::test]
 async fn what_people_write_is_never_a_mark() {
     let input = |text: &str| {
-        let messages = vec![Message::user(text)];
+        let messages = vec![ModelMessage::from_user_text(text)];
         let request = ModelRequest { messages, max_tokens: Some(1), ..ModelRequest::default() };
         async move { ask(&*model(), request).await.end.unwrap().usage.unwrap().input }
     };
@@ -80,21 +80,26 @@ async fn what_people_write_is_never_a_mark() {
 #[tokio::test]
 async fn an_answer_can_be_left_and_the_model_goes_on() {
     use futures_util::StreamExt as _;
-    let long =
-        ModelRequest { messages: vec![Message::user("Tell me a long story.")], ..ModelRequest::default() };
+    let long = ModelRequest {
+        messages: vec![ModelMessage::from_user_text("Tell me a long story.")],
+        ..ModelRequest::default()
+    };
     let mut answer = model().ask(long).await.unwrap();
     answer.next().await.unwrap().unwrap();
     drop(answer);
-    let short =
-        ModelRequest { messages: vec![Message::user("Hi!")], max_tokens: Some(2), ..ModelRequest::default() };
+    let short = ModelRequest {
+        messages: vec![ModelMessage::from_user_text("Hi!")],
+        max_tokens: Some(2),
+        ..ModelRequest::default()
+    };
     let end = ask(&*model(), short).await.end.unwrap();
-    assert_eq!((end.stop, end.usage.unwrap().output), (Stop::Length, 2));
+    assert_eq!((end.stop, end.usage.unwrap().output), (ModelStopReason::Length, 2));
 }
 
 #[tokio::test]
 async fn chance_is_used_where_it_is_asked_for() {
     let story = ModelRequest {
-        messages: vec![Message::user("Tell me a story.")],
+        messages: vec![ModelMessage::from_user_text("Tell me a story.")],
         temperature: Some(1.5),
         max_tokens: Some(12),
         ..ModelRequest::default()

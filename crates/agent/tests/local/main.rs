@@ -19,12 +19,12 @@ use std::{
 
 use toolyard_agent::{
     local::{LocalFile, LocalModel},
-    model::{Calling, ModelError, ModelInfo},
+    model::{CallingMode, ModelError, ModelInfo},
     prompted::check::CountingIds,
 };
 
 fn open(path: PathBuf, context: u32) -> Result<LocalModel, ModelError> {
-    let info = ModelInfo { id: "smol/SmolLM2".to_owned(), calling: Calling::Small };
+    let info = ModelInfo { id: "smol/SmolLM2".to_owned(), calling: CallingMode::Small };
     LocalModel::new(info, LocalFile { path, threads: 1, context }, Arc::new(CountingIds::default()))
 }
 

@@ -1,9 +1,9 @@
 //! Questions and plain answers.
 
 use serde_json::json;
-use toolyard_agent::model::{ModelRequest, Stop, ToolChoice, Usage};
-use toolyard_protocol::chat::sampling::{Sampling, SamplingOption};
-use toolyard_testkit::model::{Answer, Odd, ScriptedModel};
+use toolyard_agent::model::{ModelRequest, ModelStopReason, ModelUsage, ToolChoice};
+use toolyard_protocol::chat::sampling::{SamplingOption, SamplingParams};
+use toolyard_testkit::model::{ScriptedModel, ScriptedReply, VendorQuirk};
 
 use crate::support::{ALL, Speak, ask, hello, model};
 
@@ -11,15 +11,23 @@ use crate::support::{ALL, Speak, ask, hello, model};
 async fn every_family_streams_text_thoughts_and_usage() {
     for speak in ALL {
         let scripted = ScriptedModel::start().await;
-        scripted.answers([Answer::new().and_reasoning("hm").and_text("Hel").and_text("lo é").usage(12, 7)]);
+        scripted.queue_replies([ScriptedReply::new()
+            .and_reasoning("hm")
+            .and_text("Hel")
+            .and_text("lo é")
+            .with_usage(12, 7)]);
         let model = model(&scripted, speak);
-        assert_eq!(model.about().id, speak.name());
+        assert_eq!(model.info().id, speak.name());
         let heard = ask(&model, hello()).await;
         assert_eq!(heard.text, "Hello é", "{speak:?}");
         assert_eq!(heard.reasoning, "hm", "{speak:?}");
         let end = heard.end();
-        assert_eq!((end.stop, end.usage), (Stop::Done, Some(Usage { input: 12, output: 7 })), "{speak:?}");
-        assert!(end.kept.is_none(), "{speak:?}: nothing was signed");
+        assert_eq!(
+            (end.stop, end.usage),
+            (ModelStopReason::Done, Some(ModelUsage { input: 12, output: 7 })),
+            "{speak:?}"
+        );
+        assert!(end.vendor_state.is_none(), "{speak:?}: nothing was signed");
     }
 }
 
@@ -32,9 +40,9 @@ async fn keys_go_where_the_vendor_wants_them_and_models_are_named_as_they_are() 
         (Speak::Gemini, "x-goog-api-key", "the-key"),
     ] {
         let scripted = ScriptedModel::start().await;
-        scripted.answers([Answer::text("hi")]);
+        scripted.queue_replies([ScriptedReply::text("hi")]);
         ask(&model(&scripted, speak), hello()).await;
-        let seen = &scripted.seen()[0];
+        let seen = &scripted.requests()[0];
         assert_eq!(seen.headers[header], want, "{speak:?}");
         match speak {
             Speak::Gemini => assert_eq!(seen.path, "/v1beta/models/m-1:streamGenerateContent"),
@@ -46,11 +54,11 @@ async fn keys_go_where_the_vendor_wants_them_and_models_are_named_as_they_are() 
 #[tokio::test]
 async fn a_name_that_ends_in_a_word_for_effort_is_sent_whole() {
     let scripted = ScriptedModel::start().await;
-    scripted.answers([Answer::text("hi")]);
+    scripted.queue_replies([ScriptedReply::text("hi")]);
     let models = crate::support::models(&scripted.url(), crate::support::quick());
     let model = models.get(&"local/qwen-max".parse().unwrap()).unwrap();
     ask(&model, hello()).await;
-    let body = &scripted.seen()[0].body;
+    let body = &scripted.requests()[0].body;
     assert_eq!(body["model"], "qwen-max");
     assert!(body.get("reasoning_effort").is_none());
 }
@@ -66,9 +74,9 @@ async fn settings_of_a_request_reach_every_family() {
     };
     for speak in ALL {
         let scripted = ScriptedModel::start().await;
-        scripted.answers([Answer::text("hi")]);
+        scripted.queue_replies([ScriptedReply::text("hi")]);
         ask(&model(&scripted, speak), request()).await;
-        let body = &scripted.seen()[0].body;
+        let body = &scripted.requests()[0].body;
         match speak {
             Speak::OpenAi | Speak::Compatible => {
                 let most = if speak == Speak::OpenAi { "max_completion_tokens" } else { "max_tokens" };
@@ -97,23 +105,27 @@ async fn settings_of_a_request_reach_every_family() {
 #[tokio::test]
 async fn sampling_options_reach_every_vendor_that_has_them() {
     let request = |seed: Option<i64>| ModelRequest {
-        sampling: Sampling {
+        sampling: SamplingParams {
             top_p: Some(0.25),
             stop: vec!["END".into(), "\n\n".into()],
             seed,
-            ..Sampling::default()
+            ..SamplingParams::default()
         },
         ..hello()
     };
     for speak in ALL {
         let scripted = ScriptedModel::start().await;
-        scripted.answers([Answer::text("hi"), Answer::text("hi"), Answer::text("hi")]);
+        scripted.queue_replies([
+            ScriptedReply::text("hi"),
+            ScriptedReply::text("hi"),
+            ScriptedReply::text("hi"),
+        ]);
         let model = model(&scripted, speak);
         let has_seed = model.supports(SamplingOption::Seed);
         assert!(model.supports(SamplingOption::TopP) && model.supports(SamplingOption::Stop), "{speak:?}");
         let sent = async |seed: Option<i64>| {
             ask(&model, request(seed)).await;
-            scripted.seen().last().unwrap().body.clone()
+            scripted.requests().last().unwrap().body.clone()
         };
         let body = sent(has_seed.then_some(7)).await;
         let stops = json!(["END", "\n\n"]);
@@ -143,11 +155,11 @@ async fn sampling_options_reach_every_vendor_that_has_them() {
 async fn a_tool_that_is_named_like_one_of_the_vendors_is_ours_all_the_same() {
     for (speak, name) in [(Speak::Anthropic, "web_search"), (Speak::Gemini, "googleSearch")] {
         let scripted = ScriptedModel::start().await;
-        scripted.answers([Answer::call(&format!("{name}__ours"), json!({ "a": 1 }))]);
+        scripted.queue_replies([ScriptedReply::call(&format!("{name}__ours"), json!({ "a": 1 }))]);
         let request = ModelRequest { tools: vec![crate::support::tool(name)], ..hello() };
         let heard = ask(&model(&scripted, speak), request).await;
         assert_eq!(heard.called(), [(name, "{\"a\":1}")]);
-        let sent = scripted.seen()[0].body["tools"].to_string();
+        let sent = scripted.requests()[0].body["tools"].to_string();
         assert!(sent.contains(&format!("Does {name}")) && sent.contains("integer"), "{sent}");
     }
 }
@@ -157,15 +169,15 @@ async fn servers_that_do_not_stream_or_stream_oddly_are_understood() {
     let scripted = ScriptedModel::start().await;
     let whole = json!({ "choices": [{ "message": { "role": "assistant", "content": "Hello" }, "finish_reason": "stop" }],
         "usage": { "prompt_tokens": 1, "completion_tokens": 2 } });
-    scripted.answers([
-        Answer::error(200, &whole),
-        Answer::pieces(["Hel", "lo"]).odd(Odd::CrLf),
-        Answer::text("Hello").odd(Odd::NoDone).usage(1, 2),
+    scripted.queue_replies([
+        ScriptedReply::error(200, &whole),
+        ScriptedReply::pieces(["Hel", "lo"]).with_quirk(VendorQuirk::CrLf),
+        ScriptedReply::text("Hello").with_quirk(VendorQuirk::NoDone).with_usage(1, 2),
     ]);
     let model = model(&scripted, Speak::Compatible);
     for (what, usage) in [("whole", true), ("CR and LF", false), ("no [DONE]", true)] {
         let heard = ask(&model, hello()).await;
-        assert_eq!((heard.text.as_str(), heard.end().stop), ("Hello", Stop::Done), "{what}");
+        assert_eq!((heard.text.as_str(), heard.end().stop), ("Hello", ModelStopReason::Done), "{what}");
         assert_eq!(heard.end().usage.is_some(), usage, "{what}");
     }
 }

@@ -3,19 +3,19 @@
 use std::collections::HashSet;
 
 use serde_json::json;
-use toolyard_agent::model::Stop;
-use toolyard_testkit::model::{Answer, Odd, ScriptedModel};
+use toolyard_agent::model::ModelStopReason;
+use toolyard_testkit::model::{ScriptedModel, ScriptedReply, VendorQuirk};
 
 use crate::support::{ALL, Heard, Speak, ask, hello, model};
 
-async fn one(speak: Speak, answer: Answer) -> Heard {
+async fn one(speak: Speak, answer: ScriptedReply) -> Heard {
     let scripted = ScriptedModel::start().await;
-    scripted.answers([answer]);
+    scripted.queue_replies([answer]);
     ask(&model(&scripted, speak), hello()).await
 }
 
-fn two() -> Answer {
-    Answer::text("Let me see.")
+fn two() -> ScriptedReply {
+    ScriptedReply::text("Let me see.")
         .and_call("add", json!({ "a": 1, "b": "é" }))
         .and_call("add", json!({ "a": 2 }))
 }
@@ -26,7 +26,7 @@ const TWO: [(&str, &str); 2] = [("add", "{\"a\":1,\"b\":\"é\"}"), ("add", "{\"a
 async fn several_calls_of_one_answer_arrive_with_ids_that_fit_everybody() {
     for speak in ALL {
         let heard = one(speak, two()).await;
-        assert_eq!((heard.called(), heard.end().stop), (TWO.to_vec(), Stop::Calls), "{speak:?}");
+        assert_eq!((heard.called(), heard.end().stop), (TWO.to_vec(), ModelStopReason::Calls), "{speak:?}");
         assert_eq!(heard.text, "Let me see.");
         let ids: HashSet<_> = heard.calls.iter().map(|call| call.id.as_str()).collect();
         assert_eq!(ids.len(), 2, "{speak:?}");
@@ -48,26 +48,26 @@ async fn several_calls_of_one_answer_arrive_with_ids_that_fit_everybody() {
 #[tokio::test]
 async fn servers_that_deviate_lose_no_call() {
     for odd in [
-        vec![Odd::WholeCalls],
-        vec![Odd::NoIndex],
-        vec![Odd::IndexZero, Odd::WholeCalls],
-        vec![Odd::NoIds],
-        vec![Odd::NoIndex, Odd::NoIds, Odd::WholeCalls],
-        vec![Odd::ArgumentsAsJson],
-        vec![Odd::StopDespiteCalls],
-        vec![Odd::NoDone],
-        vec![Odd::NoDone, Odd::StopDespiteCalls, Odd::NoIndex, Odd::CrLf],
+        vec![VendorQuirk::WholeCalls],
+        vec![VendorQuirk::NoIndex],
+        vec![VendorQuirk::IndexZero, VendorQuirk::WholeCalls],
+        vec![VendorQuirk::NoIds],
+        vec![VendorQuirk::NoIndex, VendorQuirk::NoIds, VendorQuirk::WholeCalls],
+        vec![VendorQuirk::ArgumentsAsJson],
+        vec![VendorQuirk::StopDespiteCalls],
+        vec![VendorQuirk::NoDone],
+        vec![VendorQuirk::NoDone, VendorQuirk::StopDespiteCalls, VendorQuirk::NoIndex, VendorQuirk::CrLf],
     ] {
-        let answer = odd.iter().fold(two(), |answer, odd| answer.odd(*odd));
+        let answer = odd.iter().fold(two(), |answer, odd| answer.with_quirk(*odd));
         let heard = one(Speak::Compatible, answer).await;
-        assert_eq!((heard.called(), heard.end().stop), (TWO.to_vec(), Stop::Calls), "{odd:?}");
+        assert_eq!((heard.called(), heard.end().stop), (TWO.to_vec(), ModelStopReason::Calls), "{odd:?}");
     }
 }
 
 #[tokio::test]
 async fn a_call_without_arguments_has_an_empty_object() {
     for speak in ALL {
-        let heard = one(speak, Answer::new().and_call_in_pieces("now", [])).await;
+        let heard = one(speak, ScriptedReply::new().and_call_in_pieces("now", [])).await;
         assert_eq!(heard.called(), [("now", "{}")], "{speak:?}");
     }
 }
@@ -76,8 +76,8 @@ async fn a_call_without_arguments_has_an_empty_object() {
 async fn the_text_of_arguments_is_kept_to_the_letter_where_the_vendor_gives_text() {
     let text = "{\"a\": 1.50, \"n\":12345678901234567890123}";
     for speak in [Speak::OpenAi, Speak::Compatible, Speak::Anthropic] {
-        let answer =
-            Answer::new().and_call_in_pieces("add", ["{\"a\": 1.", "50, \"n\":", "12345678901234567890123}"]);
+        let answer = ScriptedReply::new()
+            .and_call_in_pieces("add", ["{\"a\": 1.", "50, \"n\":", "12345678901234567890123}"]);
         assert_eq!(one(speak, answer).await.called(), [("add", text)], "{speak:?}");
     }
 }
@@ -85,13 +85,20 @@ async fn the_text_of_arguments_is_kept_to_the_letter_where_the_vendor_gives_text
 #[tokio::test]
 async fn a_call_that_was_cut_is_told_and_not_made() {
     for (speak, word) in [(Speak::OpenAi, "length"), (Speak::Anthropic, "max_tokens")] {
-        let answer = Answer::call("now", json!({})).and_call_in_pieces("add", ["{\"a\":"]).stops(word);
+        let answer = ScriptedReply::call("now", json!({}))
+            .and_call_in_pieces("add", ["{\"a\":"])
+            .with_stop_reason(word);
         let heard = one(speak, answer).await;
-        assert_eq!((heard.called(), heard.end().stop), (vec![("now", "{}")], Stop::Length), "{speak:?}");
+        assert_eq!(
+            (heard.called(), heard.end().stop),
+            (vec![("now", "{}")], ModelStopReason::Length),
+            "{speak:?}"
+        );
         let bad = &heard.bad[0];
         assert_eq!((bad.name.as_deref(), bad.text.as_str()), (Some("add"), "{\"a\":"), "{speak:?}");
         assert_eq!(bad.problem, "the answer was cut in the middle of the arguments", "{speak:?}");
-        let heard = one(speak, Answer::new().and_call_in_pieces("now", []).stops(word)).await;
+        let heard =
+            one(speak, ScriptedReply::new().and_call_in_pieces("now", []).with_stop_reason(word)).await;
         assert_eq!((heard.calls.len(), heard.bad.len()), (0, 1), "{speak:?}");
     }
 }
@@ -99,10 +106,10 @@ async fn a_call_that_was_cut_is_told_and_not_made() {
 #[tokio::test]
 async fn arguments_that_are_no_json_are_told() {
     for speak in [Speak::Compatible, Speak::Anthropic] {
-        let heard = one(speak, Answer::new().and_call_in_pieces("add", ["{\"a\":", "nope}"])).await;
-        assert_eq!((heard.calls.len(), heard.end().stop), (0, Stop::Calls), "{speak:?}");
+        let heard = one(speak, ScriptedReply::new().and_call_in_pieces("add", ["{\"a\":", "nope}"])).await;
+        assert_eq!((heard.calls.len(), heard.end().stop), (0, ModelStopReason::Calls), "{speak:?}");
         assert!(heard.bad[0].problem.starts_with("the arguments are not JSON"), "{speak:?} {:?}", heard.bad);
     }
-    let heard = one(Speak::Gemini, Answer::new().stops("MALFORMED_FUNCTION_CALL")).await;
-    assert_eq!((heard.bad.len(), heard.end().stop), (1, Stop::Calls));
+    let heard = one(Speak::Gemini, ScriptedReply::new().with_stop_reason("MALFORMED_FUNCTION_CALL")).await;
+    assert_eq!((heard.bad.len(), heard.end().stop), (1, ModelStopReason::Calls));
 }

@@ -4,27 +4,31 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolyard_agent::{
-    message::{Assistant, Call, FileData, Message, Part, ToolAnswer},
-    model::{ModelRequest, arguments_of},
+    message::{AssistantMessage, FileData, ModelMessage, ModelToolCall, ToolAnswer, UserPart},
+    model::{ModelRequest, parse_raw_arguments},
 };
-use toolyard_testkit::model::{Answer, ScriptedModel};
+use toolyard_testkit::model::{ScriptedModel, ScriptedReply};
 
 use crate::support::{ALL, Heard, Speak, ask, hello, model};
 
-fn call(id: &str, arguments: &str) -> Call {
-    Call { id: id.to_owned(), name: "add".to_owned(), arguments: arguments_of(arguments).unwrap() }
+fn call(id: &str, arguments: &str) -> ModelToolCall {
+    ModelToolCall {
+        id: id.to_owned(),
+        name: "add".to_owned(),
+        arguments: parse_raw_arguments(arguments).unwrap(),
+    }
 }
 
 fn answer(id: &str, text: &str, is_error: bool) -> ToolAnswer {
     ToolAnswer { id: id.to_owned(), name: "add".to_owned(), text: text.to_owned(), is_error }
 }
 
-async fn sent(speak: Speak, messages: Vec<Message>) -> Value {
+async fn sent(speak: Speak, messages: Vec<ModelMessage>) -> Value {
     let scripted = ScriptedModel::start().await;
-    scripted.answers([Answer::text("hi")]);
+    scripted.queue_replies([ScriptedReply::text("hi")]);
     let heard = ask(&model(&scripted, speak), ModelRequest { messages, ..hello() }).await;
     assert_eq!(heard.text, "hi");
-    scripted.seen()[0].body.clone()
+    scripted.requests()[0].body.clone()
 }
 
 /// The ids of calls and of answers in a body, in order.
@@ -57,12 +61,12 @@ fn ids(speak: Speak, body: &Value) -> (Vec<String>, Vec<String>) {
 async fn ids_of_any_origin_are_safe_unique_and_belong_together() {
     let foreign = ["functions.add:0", "call#add#0", "toolu_1", "call_0"];
     for speak in ALL {
-        let mut messages = vec![Message::user("go")];
+        let mut messages = vec![ModelMessage::from_user_text("go")];
         for _ in 0..2 {
             // The same ids twice, as some clients make them.
             let calls = foreign.iter().map(|id| call(id, "{\"a\":1}")).collect();
-            messages.push(Message::Assistant(Assistant { calls, ..Assistant::default() }));
-            messages.push(Message::Tools(foreign.iter().map(|id| answer(id, "1", false)).collect()));
+            messages.push(ModelMessage::Assistant(AssistantMessage { calls, ..AssistantMessage::default() }));
+            messages.push(ModelMessage::Tools(foreign.iter().map(|id| answer(id, "1", false)).collect()));
         }
         let (calls, answers) = ids(speak, &sent(speak, messages).await);
         assert_eq!(calls.len(), 8, "{speak:?}");
@@ -81,13 +85,13 @@ async fn ids_of_any_origin_are_safe_unique_and_belong_together() {
 #[tokio::test]
 async fn answers_come_back_with_their_text_and_anthropic_hears_which_failed() {
     let messages = vec![
-        Message::user("go"),
-        Message::Assistant(Assistant {
+        ModelMessage::from_user_text("go"),
+        ModelMessage::Assistant(AssistantMessage {
             text: "ok".to_owned(),
             calls: vec![call("one", "{\"a\":1}"), call("two", "[]")],
-            kept: None,
+            vendor_state: None,
         }),
-        Message::Tools(vec![answer("one", "1", false), answer("two", "no such", true)]),
+        ModelMessage::Tools(vec![answer("one", "1", false), answer("two", "no such", true)]),
     ];
     let body = sent(Speak::Anthropic, messages.clone()).await;
     assert_eq!(
@@ -115,9 +119,9 @@ async fn answers_come_back_with_their_text_and_anthropic_hears_which_failed() {
 async fn files_reach_every_family() {
     let files = |data: &FileData| {
         let media_type = "image/png".to_owned();
-        vec![Message::User(vec![
-            Part::Text("look".to_owned()),
-            Part::File { media_type, data: data.clone() },
+        vec![ModelMessage::User(vec![
+            UserPart::Text("look".to_owned()),
+            UserPart::File { media_type, data: data.clone() },
         ])]
     };
     for speak in ALL {
@@ -134,21 +138,28 @@ async fn files_reach_every_family() {
 }
 
 /// Answers with a call and thoughts; then the messages that a turn makes of it, sent to another question.
-async fn round(speak: Speak, first: Answer, to: Speak) -> (Heard, Value) {
+async fn round(speak: Speak, first: ScriptedReply, to: Speak) -> (Heard, Value) {
     let scripted = ScriptedModel::start().await;
-    scripted.answers([first, Answer::text("done")]);
+    scripted.queue_replies([first, ScriptedReply::text("done")]);
     let heard = ask(&model(&scripted, speak), hello()).await;
-    let made =
-        Assistant { text: heard.text.clone(), calls: heard.calls.clone(), kept: heard.end().kept.clone() };
+    let made = AssistantMessage {
+        text: heard.text.clone(),
+        calls: heard.calls.clone(),
+        vendor_state: heard.end().vendor_state.clone(),
+    };
     let answers = heard.calls.iter().map(|call| answer(&call.id, "1", false)).collect();
-    let messages = vec![Message::user("hello"), Message::Assistant(made), Message::Tools(answers)];
+    let messages = vec![
+        ModelMessage::from_user_text("hello"),
+        ModelMessage::Assistant(made),
+        ModelMessage::Tools(answers),
+    ];
     ask(&model(&scripted, to), ModelRequest { messages, ..hello() }).await;
-    (heard, scripted.seen()[1].body.clone())
+    (heard, scripted.requests()[1].body.clone())
 }
 
 #[tokio::test]
 async fn signed_thoughts_go_back_to_anthropic_as_they_came() {
-    let first = Answer::new()
+    let first = ScriptedReply::new()
         .and_reasoning("hm, ")
         .and_reasoning("well")
         .and_signature("sig-1")
@@ -173,7 +184,7 @@ async fn signed_thoughts_go_back_to_anthropic_as_they_came() {
 
 #[tokio::test]
 async fn signatures_of_calls_go_back_to_gemini_with_their_calls() {
-    let first = Answer::new()
+    let first = ScriptedReply::new()
         .and_signature("sig-1")
         .and_call("add", json!({ "a": 1 }))
         .and_call("now", json!({ "a": 2 }));
@@ -190,7 +201,7 @@ async fn signatures_of_calls_go_back_to_gemini_with_their_calls() {
 
 #[tokio::test]
 async fn thoughts_go_back_to_servers_that_showed_them() {
-    let first = Answer::new().and_reasoning("hm").and_call("add", json!({ "a": 1 }));
+    let first = ScriptedReply::new().and_reasoning("hm").and_call("add", json!({ "a": 1 }));
     let (_, body) = round(Speak::Compatible, first.clone(), Speak::Compatible).await;
     assert_eq!(body["messages"][1]["reasoning_content"], "hm");
     let (_, body) = round(Speak::Compatible, first, Speak::OpenAi).await;
@@ -203,11 +214,11 @@ async fn a_tool_that_a_vendor_cannot_take_does_not_fail_the_request() {
     let odd = toolyard_agent::model::ToolSpec { name: "odd".to_owned(), description: String::new(), schema };
     for speak in ALL {
         let scripted = ScriptedModel::start().await;
-        scripted.answers([Answer::text("hi")]);
+        scripted.queue_replies([ScriptedReply::text("hi")]);
         let mut request = hello();
         request.tools.insert(0, Arc::new(odd.clone()));
         assert_eq!(ask(&model(&scripted, speak), request).await.text, "hi");
-        let tools = scripted.seen()[0].body["tools"].to_string();
+        let tools = scripted.requests()[0].body["tools"].to_string();
         assert!(!tools.contains("\"odd\"") && tools.contains("\"add\""), "{speak:?} {tools}");
     }
 }

@@ -4,20 +4,21 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
 use toolyard_agent::model::{
-    Calling, Endpoint, Environment, LocalServer, ModelName, ModelSettings, ModelTrouble, Models, ServerKind,
-    limits::Family,
-    look::{ListedModel, ModelFile, Origin},
+    CallingMode, KeyEnvironment, LocalServer, ModelCatalog, ModelEndpoint, ModelErrorKind, ModelName,
+    ModelSettings, ServerKind,
+    discovery::{ListedModel, ModelFile, ModelOrigin},
+    limits::VendorFamily,
 };
 use toolyard_core::ports::SystemIds;
-use toolyard_protocol::secret::Secret;
-use toolyard_testkit::model::{Answer, ScriptedModel};
+use toolyard_protocol::secret::SecretText;
+use toolyard_testkit::model::{ScriptedModel, ScriptedReply};
 
 use crate::support::{ask, hello};
 
 const WAIT: Duration = Duration::from_secs(5);
 
-fn make(settings: ModelSettings, environment: Environment) -> Models {
-    Models::new(settings, environment, Arc::new(SystemIds)).unwrap()
+fn make(settings: ModelSettings, environment: KeyEnvironment) -> ModelCatalog {
+    ModelCatalog::new(settings, environment, Arc::new(SystemIds)).unwrap()
 }
 
 fn nothing() -> ModelSettings {
@@ -32,32 +33,37 @@ fn server(name: &str, scripted: &ScriptedModel, kind: ServerKind) -> LocalServer
     LocalServer { name: name.to_owned(), title: name.to_owned(), url: scripted.url().parse().unwrap(), kind }
 }
 
-fn endpoint(name: &str, url: &str, calling: Option<Calling>) -> Endpoint {
-    Endpoint { name: name.to_owned(), url: url.parse().unwrap(), key: Some(Secret::new("the-key")), calling }
+fn endpoint(name: &str, url: &str, calling: Option<CallingMode>) -> ModelEndpoint {
+    ModelEndpoint {
+        name: name.to_owned(),
+        url: url.parse().unwrap(),
+        key: Some(SecretText::new("the-key")),
+        calling,
+    }
 }
 
-fn models(listed: &[ListedModel]) -> Vec<(&str, Calling)> {
+fn models(listed: &[ListedModel]) -> Vec<(&str, CallingMode)> {
     listed.iter().map(|model| (model.name.as_str(), model.calling)).collect()
 }
 
-fn err<T>(result: Result<T, toolyard_agent::model::ModelError>) -> (ModelTrouble, String) {
+fn err<T>(result: Result<T, toolyard_agent::model::ModelError>) -> (ModelErrorKind, String) {
     result.map(|_| ()).map_err(|error| (error.kind, error.text)).unwrap_err()
 }
 
 #[tokio::test]
 async fn keys_of_the_environment_bring_vendors_and_what_is_missing_says_how_to_add_it() {
-    let environment = Environment::new(|name| match name {
+    let environment = KeyEnvironment::new(|name| match name {
         "ANTHROPIC_API_KEY" => Some("a".to_owned()),
         "GOOGLE_API_KEY" => Some("g".to_owned()),
         _ => None,
     });
     let models = make(nothing(), environment);
-    let listing = models.look(WAIT).await;
+    let listing = models.discover(WAIT).await;
     let origins: Vec<_> =
-        listing.models.iter().map(|model| (model.name.place(), model.origin.clone())).collect();
-    let key = |name: &str| Origin::Key(name.to_owned());
+        listing.models.iter().map(|model| (model.name.provider(), model.origin.clone())).collect();
+    let key = |name: &str| ModelOrigin::Key(name.to_owned());
     assert_eq!(origins, [("anthropic", key("ANTHROPIC_API_KEY")), ("gemini", key("GOOGLE_API_KEY"))]);
-    assert_eq!(listing.default.unwrap().place(), "anthropic");
+    assert_eq!(listing.default.unwrap().provider(), "anthropic");
     let missing: Vec<_> =
         listing.missing.iter().map(|missing| (missing.what.as_str(), missing.how.as_str())).collect();
     assert_eq!(
@@ -70,13 +76,13 @@ async fn keys_of_the_environment_bring_vendors_and_what_is_missing_says_how_to_a
     let (kind, text) = err(models.get(&name("openai/gpt-x")));
     assert_eq!(
         (kind, text.as_str()),
-        (ModelTrouble::Unauthorized, "openai/gpt-x needs a key; set OPENAI_API_KEY.")
+        (ModelErrorKind::Unauthorized, "openai/gpt-x needs a key; set OPENAI_API_KEY.")
     );
     let (kind, text) = err(models.get(&name("nowhere/m")));
-    assert_eq!(kind, ModelTrouble::Unknown);
+    assert_eq!(kind, ModelErrorKind::Unknown);
     assert_eq!(text, "There is no nowhere/m here: add an endpoint named nowhere with its URL.");
-    assert_eq!(models.family(&name("gemini/x")), Some(Family::Gemini));
-    assert_eq!(models.family(&name("nowhere/x")), None);
+    assert_eq!(models.vendor_family(&name("gemini/x")), Some(VendorFamily::Gemini));
+    assert_eq!(models.vendor_family(&name("nowhere/x")), None);
 }
 
 #[tokio::test]
@@ -87,67 +93,67 @@ async fn servers_of_this_machine_are_found_with_what_their_models_can() {
         ScriptedModel::start(),
         ScriptedModel::start()
     );
-    ollama.offers("/api/tags", json!({ "models": [{ "name": "llama3.2:3b" }, { "name": "no good" }] }));
-    ollama.offers("/api/show", json!({ "capabilities": ["completion"] }));
-    llama.offers("/v1/models", json!({ "data": [{ "id": "/models/smol.gguf" }] }));
-    llama.offers("/props", json!({ "chat_template_caps": { "supports_tools": false } }));
-    vllm.offers(
+    ollama.serve_path("/api/tags", json!({ "models": [{ "name": "llama3.2:3b" }, { "name": "no good" }] }));
+    ollama.serve_path("/api/show", json!({ "capabilities": ["completion"] }));
+    llama.serve_path("/v1/models", json!({ "data": [{ "id": "/models/smol.gguf" }] }));
+    llama.serve_path("/props", json!({ "chat_template_caps": { "supports_tools": false } }));
+    vllm.serve_path(
         "/v1/models",
         json!({ "data": [{ "id": "q/w", "owned_by": "vllm" }, { "id": "x", "owned_by": "us" }] }),
     );
-    studio.offers("/v1/models", json!({ "data": [{ "id": "m" }, { "id": "text-embedding-e" }] }));
+    studio.serve_path("/v1/models", json!({ "data": [{ "id": "m" }, { "id": "text-embedding-e" }] }));
     let servers = vec![
         server("ollama", &ollama, ServerKind::Ollama),
         server("llama-server", &llama, ServerKind::LlamaServer),
         server("vllm", &vllm, ServerKind::Vllm),
         server("lmstudio", &studio, ServerKind::LmStudio),
     ];
-    let found = make(ModelSettings { servers, ..nothing() }, Environment::empty());
+    let found = make(ModelSettings { servers, ..nothing() }, KeyEnvironment::empty());
     assert_eq!(found.list().models, [], "nobody looked yet");
-    let listing = found.look(WAIT).await;
+    let listing = found.discover(WAIT).await;
     assert_eq!(
         models(&listing.models),
         [
-            ("ollama/llama3.2:3b", Calling::Prompted),
-            ("llama-server/smol", Calling::Prompted),
-            ("vllm/q/w", Calling::Native),
-            ("lmstudio/m", Calling::Native),
+            ("ollama/llama3.2:3b", CallingMode::Prompted),
+            ("llama-server/smol", CallingMode::Prompted),
+            ("vllm/q/w", CallingMode::Native),
+            ("lmstudio/m", CallingMode::Native),
         ]
     );
-    assert_eq!(found.default().unwrap().about().id, "ollama/llama3.2:3b");
-    let calling = |text: &str| found.get(&name(text)).unwrap().about().calling;
-    assert_eq!(calling("llama-server/by-any-name"), Calling::Prompted);
-    assert_eq!(calling("vllm/q/w"), Calling::Native);
+    assert_eq!(found.default().unwrap().info().id, "ollama/llama3.2:3b");
+    let calling = |text: &str| found.get(&name(text)).unwrap().info().calling;
+    assert_eq!(calling("llama-server/by-any-name"), CallingMode::Prompted);
+    assert_eq!(calling("vllm/q/w"), CallingMode::Native);
 
-    llama.answers([Answer::text("hi")]);
+    llama.queue_replies([ScriptedReply::text("hi")]);
     let heard = ask(&found.get(&name("llama-server/smol")).unwrap(), hello()).await;
     assert_eq!(heard.text, "hi");
-    assert!(!llama.seen()[0].headers.contains_key("authorization"), "no key, no header");
+    assert!(!llama.requests()[0].headers.contains_key("authorization"), "no key, no header");
 }
 
 #[tokio::test]
 async fn models_that_cannot_chat_are_not_listed() {
     let ollama = ScriptedModel::start().await;
-    ollama.offers("/api/tags", json!({ "models": [{ "name": "embed" }] }));
-    ollama.offers("/api/show", json!({ "capabilities": ["embedding"] }));
+    ollama.serve_path("/api/tags", json!({ "models": [{ "name": "embed" }] }));
+    ollama.serve_path("/api/show", json!({ "capabilities": ["embedding"] }));
     let servers = vec![server("ollama", &ollama, ServerKind::Ollama)];
-    let listing = make(ModelSettings { servers, ..nothing() }, Environment::empty()).look(WAIT).await;
+    let listing = make(ModelSettings { servers, ..nothing() }, KeyEnvironment::empty()).discover(WAIT).await;
     assert_eq!((listing.models, listing.missing.len()), (vec![], 5));
-    assert_eq!(ollama.looked()[1].body, json!({ "model": "embed" }));
+    assert_eq!(ollama.other_requests()[1].body, json!({ "model": "embed" }));
 }
 
 #[tokio::test]
 async fn what_only_looks_like_a_server_is_none() {
     let other = ScriptedModel::start().await;
     // A server of another kind, such as our own, that also lists models.
-    other.offers("/v1/models", json!({ "data": [{ "id": "m", "owned_by": "toolyard" }] }));
-    other.offers("/api/tags", json!({ "tags": [] }));
+    other.serve_path("/v1/models", json!({ "data": [{ "id": "m", "owned_by": "toolyard" }] }));
+    other.serve_path("/api/tags", json!({ "tags": [] }));
     let servers = vec![
         server("ollama", &other, ServerKind::Ollama),
         server("llama-server", &other, ServerKind::LlamaServer),
         server("vllm", &other, ServerKind::Vllm),
     ];
-    let listing = make(ModelSettings { servers, ..nothing() }, Environment::empty()).look(WAIT).await;
+    let listing = make(ModelSettings { servers, ..nothing() }, KeyEnvironment::empty()).discover(WAIT).await;
     assert_eq!(listing.models, []);
     assert_eq!(listing.missing.len(), 4 + 3);
     let how = "Start ollama with a model, or add an endpoint with its URL.";
@@ -167,7 +173,7 @@ async fn a_server_that_does_not_answer_in_time_is_not_waited_for() {
     slow.url = url.parse().unwrap();
     let settings =
         ModelSettings { servers: vec![slow], endpoints: vec![endpoint("local", &url, None)], ..nothing() };
-    let listing = make(settings, Environment::empty()).look(Duration::from_millis(30)).await;
+    let listing = make(settings, KeyEnvironment::empty()).discover(Duration::from_millis(30)).await;
     assert_eq!(listing.models, []);
     assert!(listing.missing.iter().any(|missing| missing.what == "models at the endpoint local"));
 }
@@ -175,34 +181,37 @@ async fn a_server_that_does_not_answer_in_time_is_not_waited_for() {
 #[tokio::test]
 async fn endpoints_list_their_models_and_the_configured_one_is_the_default() {
     let scripted = ScriptedModel::start().await;
-    scripted.offers("/v1/models", json!({ "data": [{ "id": "a" }, { "id": "b" }] }));
-    scripted
-        .offers("/props", json!({ "chat_template": "", "chat_template_caps": { "supports_tools": false } }));
+    scripted.serve_path("/v1/models", json!({ "data": [{ "id": "a" }, { "id": "b" }] }));
+    scripted.serve_path(
+        "/props",
+        json!({ "chat_template": "", "chat_template_caps": { "supports_tools": false } }),
+    );
     let settings = ModelSettings {
         default: Some(name("local/b")),
         endpoints: vec![
             endpoint("local", &scripted.url(), None),
-            endpoint("tiny", &scripted.url(), Some(Calling::Small)),
+            endpoint("tiny", &scripted.url(), Some(CallingMode::Small)),
         ],
         ..nothing()
     };
-    let found = make(settings, Environment::new(|name| (name == "OPENAI_API_KEY").then(|| "k".to_owned())));
-    assert_eq!(found.default().unwrap().about().id, "local/b", "even before anybody looked");
-    let listing = found.look(WAIT).await;
+    let found =
+        make(settings, KeyEnvironment::new(|name| (name == "OPENAI_API_KEY").then(|| "k".to_owned())));
+    assert_eq!(found.default().unwrap().info().id, "local/b", "even before anybody looked");
+    let listing = found.discover(WAIT).await;
     assert_eq!(
         models(&listing.models),
         [
-            ("local/b", Calling::Prompted),
-            ("local/a", Calling::Prompted),
-            ("tiny/a", Calling::Small),
-            ("tiny/b", Calling::Small),
-            ("openai/gpt-5-mini", Calling::Native),
+            ("local/b", CallingMode::Prompted),
+            ("local/a", CallingMode::Prompted),
+            ("tiny/a", CallingMode::Small),
+            ("tiny/b", CallingMode::Small),
+            ("openai/gpt-5-mini", CallingMode::Native),
         ]
     );
-    assert_eq!(listing.models[0].origin, Origin::Configured);
+    assert_eq!(listing.models[0].origin, ModelOrigin::Configured);
     assert_eq!(listing.default, Some(name("local/b")));
-    assert_eq!(found.get(&name("tiny/x")).unwrap().about().calling, Calling::Small);
-    let asked = scripted.looked();
+    assert_eq!(found.get(&name("tiny/x")).unwrap().info().calling, CallingMode::Small);
+    let asked = scripted.other_requests();
     let with_key = asked
         .iter()
         .filter(|asked| asked.headers.get("authorization").is_some_and(|key| key == "Bearer the-key"));
@@ -217,32 +226,36 @@ async fn endpoints_list_their_models_and_the_configured_one_is_the_default() {
 #[tokio::test]
 async fn an_endpoint_takes_the_place_of_the_vendor_with_its_name() {
     let scripted = ScriptedModel::start().await;
-    scripted.offers("/v1/models", json!({ "data": [{ "id": "mine" }] }));
+    scripted.serve_path("/v1/models", json!({ "data": [{ "id": "mine" }] }));
     let endpoints =
         vec![endpoint("openai", &scripted.url(), None), endpoint("gemini", &scripted.url(), None)];
     let found = make(
         ModelSettings { endpoints, ..nothing() },
-        Environment::new(|_| Some("from the environment".to_owned())),
+        KeyEnvironment::new(|_| Some("from the environment".to_owned())),
     );
-    let listing = found.look(WAIT).await;
+    let listing = found.discover(WAIT).await;
     let names: Vec<_> = listing.models.iter().map(|model| model.name.as_str()).collect();
     assert_eq!(names, ["openai/mine", "anthropic/claude-sonnet-4-6", "openrouter/openrouter/auto"]);
-    scripted.answers([Answer::text("hi")]);
+    scripted.queue_replies([ScriptedReply::text("hi")]);
     ask(&found.get(&name("openai/mine")).unwrap(), hello()).await;
-    assert_eq!(scripted.seen()[0].headers["authorization"], "Bearer the-key");
+    assert_eq!(scripted.requests()[0].headers["authorization"], "Bearer the-key");
 }
 
 #[tokio::test]
 async fn nothing_at_all_says_what_to_do() {
-    let (kind, text) = err(make(nothing(), Environment::empty()).default());
-    assert_eq!(kind, ModelTrouble::Unknown);
+    let (kind, text) = err(make(nothing(), KeyEnvironment::empty()).default());
+    assert_eq!(kind, ModelErrorKind::Unknown);
     assert!(text.starts_with("There is no model. Set a key such as OPENAI_API_KEY"), "{text}");
 }
 
 #[tokio::test]
 async fn endpoints_need_names_of_their_own() {
     let new = |endpoints| {
-        Models::new(ModelSettings { endpoints, ..nothing() }, Environment::empty(), Arc::new(SystemIds))
+        ModelCatalog::new(
+            ModelSettings { endpoints, ..nothing() },
+            KeyEnvironment::empty(),
+            Arc::new(SystemIds),
+        )
     };
     let (_, text) = err(new(vec![endpoint("My Own", "http://h", None)]));
     assert!(text.starts_with("An endpoint cannot be named \"My Own\""), "{text}");
@@ -259,9 +272,9 @@ async fn files_in_the_models_folder_are_listed() {
     std::fs::create_dir(folder.path().join("d.gguf")).unwrap();
     let settings = ModelSettings { folder: Some(folder.path().to_owned()), ..nothing() };
     let file = |name: &str, bytes| ModelFile { name: name.to_owned(), bytes };
-    let listing = make(settings.clone(), Environment::empty()).look(WAIT).await;
+    let listing = make(settings.clone(), KeyEnvironment::empty()).discover(WAIT).await;
     assert_eq!(listing.files, [file("a.GGUF", 1), file("b.gguf", 2)]);
     let gone = ModelSettings { folder: Some(folder.path().join("none")), ..settings };
-    let listing = make(gone, Environment::empty()).look(WAIT).await;
+    let listing = make(gone, KeyEnvironment::empty()).discover(WAIT).await;
     assert_eq!(listing.missing.last().unwrap().what, "files in the models folder");
 }

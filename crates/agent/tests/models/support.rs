@@ -5,14 +5,14 @@ use std::{sync::Arc, time::Duration};
 use futures_util::StreamExt as _;
 use serde_json::json;
 use toolyard_agent::{
-    message::{Call, Message},
+    message::{ModelMessage, ModelToolCall},
     model::{
-        BadCall, Bounds, End, Endpoint, Environment, Model, ModelError, ModelEvent, ModelRequest,
-        ModelSettings, ModelStream, Models, ToolSpec,
+        BadCall, KeyEnvironment, Model, ModelCatalog, ModelEndpoint, ModelError, ModelEvent, ModelRequest,
+        ModelSettings, ModelStream, RequestPolicy, ResponseEnd, ToolSpec,
     },
 };
 use toolyard_core::ports::SystemIds;
-use toolyard_protocol::secret::Secret;
+use toolyard_protocol::secret::SecretText;
 use toolyard_testkit::model::ScriptedModel;
 
 /// A protocol, by the place whose name means it.
@@ -42,16 +42,16 @@ impl Speak {
 }
 
 /// Short waits, for tests in which something fails.
-pub(crate) fn quick() -> Bounds {
+pub(crate) fn quick() -> RequestPolicy {
     let none = Duration::ZERO;
-    Bounds { backoff: none, retries: 2, ..Bounds::default() }
+    RequestPolicy { backoff: none, retries: 2, ..RequestPolicy::default() }
 }
 
-pub(crate) fn models(url: &str, bounds: Bounds) -> Models {
-    let endpoints = ALL.map(|speak| Endpoint {
+pub(crate) fn models(url: &str, bounds: RequestPolicy) -> ModelCatalog {
+    let endpoints = ALL.map(|speak| ModelEndpoint {
         name: speak.place().to_owned(),
         url: url.parse().unwrap(),
-        key: Some(Secret::new("the-key")),
+        key: Some(SecretText::new("the-key")),
         calling: None,
     });
     let settings = ModelSettings {
@@ -60,11 +60,11 @@ pub(crate) fn models(url: &str, bounds: Bounds) -> Models {
         bounds,
         ..ModelSettings::default()
     };
-    Models::new(settings, Environment::empty(), Arc::new(SystemIds)).unwrap()
+    ModelCatalog::new(settings, KeyEnvironment::empty(), Arc::new(SystemIds)).unwrap()
 }
 
 /// The model that speaks so at that URL.
-pub(crate) fn at(url: &str, speak: Speak, bounds: Bounds) -> Arc<dyn Model> {
+pub(crate) fn at(url: &str, speak: Speak, bounds: RequestPolicy) -> Arc<dyn Model> {
     models(url, bounds).get(&speak.name().parse().unwrap()).unwrap()
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn tool(name: &str) -> Arc<ToolSpec> {
 
 pub(crate) fn hello() -> ModelRequest {
     ModelRequest {
-        messages: vec![Message::user("hello")],
+        messages: vec![ModelMessage::from_user_text("hello")],
         tools: vec![tool("add"), tool("now")],
         ..Default::default()
     }
@@ -92,9 +92,9 @@ pub(crate) struct Heard {
     pub(crate) reasoning: String,
     /// The pieces of each call that were heard before it was whole, by id.
     pub(crate) begun: Vec<(String, String, String)>,
-    pub(crate) calls: Vec<Call>,
+    pub(crate) calls: Vec<ModelToolCall>,
     pub(crate) bad: Vec<BadCall>,
-    pub(crate) end: Option<End>,
+    pub(crate) end: Option<ResponseEnd>,
     pub(crate) error: Option<ModelError>,
 }
 
@@ -104,7 +104,7 @@ impl Heard {
         self.calls.iter().map(|call| (call.name.as_str(), call.arguments.get())).collect()
     }
 
-    pub(crate) fn end(&self) -> &End {
+    pub(crate) fn end(&self) -> &ResponseEnd {
         self.end.as_ref().unwrap_or_else(|| panic!("no end: {self:?}"))
     }
 }

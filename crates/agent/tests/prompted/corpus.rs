@@ -6,8 +6,8 @@ use std::{fs, path::Path};
 use proptest::test_runner::{RngAlgorithm, TestRng};
 use serde_json::{Value, json};
 use toolyard_agent::{
-    model::Stop,
-    prompted::check::{Parsed, check, parse, parse_cut},
+    model::ModelStopReason,
+    prompted::check::{ParsedReply, check_reply, parse_cut, parse_pieces},
 };
 
 /// Up to this size, every pair of cuts is tried.
@@ -56,15 +56,15 @@ fn cases(family: &str) -> Vec<(String, String, Value)> {
     cases
 }
 
-fn stop_of(expected: &Value) -> Stop {
+fn stop_of(expected: &Value) -> ModelStopReason {
     match expected["stop"].as_str() {
-        None => Stop::Done,
-        Some("length") => Stop::Length,
+        None => ModelStopReason::Done,
+        Some("length") => ModelStopReason::Length,
         Some(other) => panic!("no such stop: {other}"),
     }
 }
 
-fn assert_case(name: &str, parsed: &Parsed, expected: &Value) {
+fn assert_case(name: &str, parsed: &ParsedReply, expected: &Value) {
     assert_eq!(parsed.text, expected["text"], "{name}: text; {parsed:?}");
     assert_eq!(parsed.reasoning, expected["reasoning"].as_str().unwrap_or_default(), "{name}: reasoning");
     let arguments = |text: &str| serde_json::from_str::<Value>(text).unwrap();
@@ -92,7 +92,7 @@ fn every_form_is_read() {
         let cases = cases(family);
         assert!(cases.len() >= FEWEST, "{family} has {} cases", cases.len());
         for (name, reply, expected) in cases {
-            assert_case(&name, &parse([reply.as_str()], stop_of(&expected)), &expected);
+            assert_case(&name, &parse_pieces([reply.as_str()], stop_of(&expected)), &expected);
         }
     }
 }
@@ -114,7 +114,7 @@ fn cuts_of_the_stream_change_nothing() {
     for (name, reply, expected) in FAMILIES.iter().flat_map(|family| cases(family)) {
         let stop = stop_of(&expected);
         let every: Vec<_> = (0..reply.len()).collect();
-        let whole = check(&reply, &every, stop).unwrap_or_else(|wrong| panic!("{name}: {wrong}"));
+        let whole = check_reply(&reply, &every, stop).unwrap_or_else(|wrong| panic!("{name}: {wrong}"));
         let tried =
             |cuts: &[usize]| assert_eq!(parse_cut(&reply, cuts, stop), whole, "{name} cut at {cuts:?}");
         every.iter().for_each(|cut| tried(&[*cut]));
@@ -139,13 +139,15 @@ fn random(rng: &mut TestRng) -> usize {
 #[test]
 fn a_cut_reply_never_makes_another_call() {
     for (name, reply, expected) in FAMILIES.iter().flat_map(|family| cases(family)) {
-        let whole = parse([reply.as_str()], Stop::Done).calls;
+        let whole = parse_pieces([reply.as_str()], ModelStopReason::Done).calls;
         let whole: Vec<_> = whole.iter().map(|(_, name, arguments)| (name, value(arguments))).collect();
         // A bare call with text behind it is text; without that text it is a call, and rightly.
         let is_text = expected["calls"] == json!([]) && expected["bad"] == json!([]);
         for at in (0..reply.len()).filter(|at| reply.is_char_boundary(*at)) {
-            for stop in [Stop::Length, Stop::Done].into_iter().take(if is_text { 1 } else { 2 }) {
-                for (_, tool, arguments) in parse([&reply[..at]], stop).calls {
+            for stop in
+                [ModelStopReason::Length, ModelStopReason::Done].into_iter().take(if is_text { 1 } else { 2 })
+            {
+                for (_, tool, arguments) in parse_pieces([&reply[..at]], stop).calls {
                     assert!(
                         whole.contains(&(&tool, value(&arguments))),
                         "{name} cut at {at} calls {tool} {arguments}"

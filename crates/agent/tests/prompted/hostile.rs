@@ -3,10 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use toolyard_agent::{
-    model::Stop,
+    model::ModelStopReason,
     prompted::{
-        check::{CountingIds, Parsed, check, parse, tools},
-        parse::{Event, Parser, limits},
+        check::{CountingIds, ParsedReply, check_reply, parse_pieces, sample_tools},
+        parse::{ParseEvent, ReplyParser, limits},
     },
 };
 
@@ -17,17 +17,17 @@ const SOON: Duration = Duration::from_secs(30);
 /// Feeds one character at a time and keeps nothing.
 fn feed(reply: &str) -> (usize, usize) {
     let began = tokio::time::Instant::now();
-    let mut parser = Parser::new(tools(), Arc::new(CountingIds::default()));
+    let mut parser = ReplyParser::new(sample_tools(), Arc::new(CountingIds::default()));
     let (mut text, mut others) = (0, 0);
-    let mut count = |events: Vec<Event>| {
+    let mut count = |events: Vec<ParseEvent>| {
         for event in events {
-            if let Event::Text(shown) = event { text += shown.len() } else { others += 1 }
+            if let ParseEvent::Text(shown) = event { text += shown.len() } else { others += 1 }
         }
     };
     for c in reply.chars() {
         count(parser.push(c.encode_utf8(&mut [0; 4])));
     }
-    count(parser.finish(Stop::Done));
+    count(parser.finish(ModelStopReason::Done));
     assert!(
         began.elapsed() < SOON,
         "{:?} for {:?}…",
@@ -178,7 +178,7 @@ fn repair_is_quick_on_the_largest_calls() {
     }
 }
 
-fn problems(parsed: &Parsed) -> Vec<&str> {
+fn problems(parsed: &ParsedReply) -> Vec<&str> {
     parsed.bad.iter().map(|(_, _, problem)| problem.as_str()).collect()
 }
 
@@ -191,9 +191,9 @@ fn the_size_of_a_call_is_bounded() {
     };
     // The closing tag counts, up to its last character.
     let largest = limits::MAX_CALL_BYTES - "</tool".len();
-    let fits = parse([call(largest).as_str()], Stop::Done);
+    let fits = parse_pieces([call(largest).as_str()], ModelStopReason::Done);
     assert_eq!((fits.calls.len(), fits.bad.len(), fits.text.as_str()), (1, 0, "A\nB"));
-    let long = parse([call(largest + 1).as_str()], Stop::Done);
+    let long = parse_pieces([call(largest + 1).as_str()], ModelStopReason::Done);
     assert_eq!((long.calls.len(), long.text.as_str()), (0, "A\nB"));
     assert_eq!(problems(&long), ["the call is longer than 64 KiB; send less at once"]);
     assert_eq!(long.bad[0].1.as_deref(), Some("write_file"));
@@ -206,27 +206,33 @@ fn the_depth_of_json_is_bounded() {
         let nested = format!("{}{}", "[".repeat(depth - 2), "]".repeat(depth - 2));
         format!("<tool>{{\"name\":\"read_file\",\"arguments\":{{\"lines\":{nested}}}}}</tool>")
     };
-    assert_eq!(parse([call(limits::MAX_DEPTH).as_str()], Stop::Done).calls.len(), 1);
-    let deep = parse([call(limits::MAX_DEPTH + 1).as_str()], Stop::Done);
+    assert_eq!(parse_pieces([call(limits::MAX_DEPTH).as_str()], ModelStopReason::Done).calls.len(), 1);
+    let deep = parse_pieces([call(limits::MAX_DEPTH + 1).as_str()], ModelStopReason::Done);
     assert_eq!(problems(&deep), ["the JSON is nested deeper than 64"]);
     let python = format!(
         "<|tool_call_start|>[read_file(lines={}{})]<|tool_call_end|>",
         "[".repeat(500),
         "]".repeat(500)
     );
-    assert_eq!(problems(&parse([python.as_str()], Stop::Done)), ["the JSON is nested deeper than 64"]);
+    assert_eq!(
+        problems(&parse_pieces([python.as_str()], ModelStopReason::Done)),
+        ["the JSON is nested deeper than 64"]
+    );
 }
 
 #[test]
 fn the_number_of_calls_is_bounded() {
     let call = "<tool>{\"name\":\"current_time\",\"arguments\":{}}</tool>\n";
-    let most = parse([call.repeat(limits::MAX_CALLS).as_str()], Stop::Done);
+    let most = parse_pieces([call.repeat(limits::MAX_CALLS).as_str()], ModelStopReason::Done);
     assert_eq!((most.calls.len(), most.bad.len()), (limits::MAX_CALLS, 0));
-    let more = parse([format!("{}Done.", call.repeat(limits::MAX_CALLS + 5)).as_str()], Stop::Done);
+    let more = parse_pieces(
+        [format!("{}Done.", call.repeat(limits::MAX_CALLS + 5)).as_str()],
+        ModelStopReason::Done,
+    );
     assert_eq!((more.calls.len(), more.text.as_str()), (limits::MAX_CALLS, "Done."));
     assert_eq!(problems(&more), ["more than 32 calls in one reply; the others were not run"]);
     let list = format!("<tool>[{}{{}}]</tool>", "{\"name\":\"current_time\"},".repeat(limits::MAX_CALLS + 5));
-    let list = parse([list.as_str()], Stop::Done);
+    let list = parse_pieces([list.as_str()], ModelStopReason::Done);
     assert_eq!((list.calls.len(), list.bad.len()), (limits::MAX_CALLS, 1));
 }
 
@@ -236,36 +242,36 @@ fn what_waits_for_a_bare_call_is_bounded() {
         "{{\"name\":\"calculator\",\"arguments\":{{\"expression\":\"{}",
         "1".repeat(limits::MAX_HELD_BYTES)
     );
-    let mut parser = Parser::new(tools(), Arc::new(CountingIds::default()));
+    let mut parser = ReplyParser::new(sample_tools(), Arc::new(CountingIds::default()));
     let shown: usize = parser
         .push(&reply)
         .iter()
-        .map(|event| if let Event::Text(text) = event { text.len() } else { 0 })
+        .map(|event| if let ParseEvent::Text(text) = event { text.len() } else { 0 })
         .sum();
     assert_eq!(shown, reply.len(), "past the bound it is text, and shown");
     let all = format!("{reply}\"}}}}");
-    assert_eq!(parse([all.as_str()], Stop::Done).text, all);
+    assert_eq!(parse_pieces([all.as_str()], ModelStopReason::Done).text, all);
 }
 
 #[test]
 fn what_waits_for_a_marker_is_bounded() {
     let reply = format!("<tool>{}", " ".repeat(limits::MAX_OPENING_BYTES));
-    assert_eq!(parse([reply.as_str(), "{}"], Stop::Done).text, format!("{reply}{{}}"));
+    assert_eq!(parse_pieces([reply.as_str(), "{}"], ModelStopReason::Done).text, format!("{reply}{{}}"));
     let header = format!("<|channel|>commentary to=functions.{}", "x".repeat(limits::MAX_OPENING_BYTES));
-    assert_eq!(parse([header.as_str()], Stop::Done).text, header);
+    assert_eq!(parse_pieces([header.as_str()], ModelStopReason::Done).text, header);
     let name = format!("<tool_call>{}", "n".repeat(limits::MAX_NAME_BYTES + 1));
-    assert_eq!(parse([name.as_str()], Stop::Done).text, name);
+    assert_eq!(parse_pieces([name.as_str()], ModelStopReason::Done).text, name);
     let trailer = format!("x</s>{}y", " ".repeat(500));
-    assert_eq!(parse([trailer.as_str()], Stop::Done).text, trailer);
+    assert_eq!(parse_pieces([trailer.as_str()], ModelStopReason::Done).text, trailer);
 }
 
 #[test]
 fn what_a_bad_call_shows_is_bounded() {
     let name = "n".repeat(5000);
     let reply = format!("<tool>{{\"name\":\"{name}\",\"arguments\":{{}}}}</tool>");
-    let mut parser = Parser::new(tools(), Arc::new(CountingIds::default()));
+    let mut parser = ReplyParser::new(sample_tools(), Arc::new(CountingIds::default()));
     let events = parser.push(&reply);
-    let [Event::BadCall(bad)] = events.as_slice() else { panic!("{events:?}") };
+    let [ParseEvent::BadCall(bad)] = events.as_slice() else { panic!("{events:?}") };
     assert!(bad.text.len() <= limits::MAX_SHOWN_BYTES + '…'.len_utf8());
     assert!(bad.name.as_ref().unwrap().len() <= limits::MAX_NAME_BYTES + '…'.len_utf8());
     assert!(bad.problem.len() < 400, "{}", bad.problem);
@@ -281,7 +287,7 @@ fn end_tokens_are_swallowed_at_the_end_only() {
         ("<|im_end|>", ""),
         ("Hi.\n  </s>", "Hi.\n"),
     ] {
-        assert_eq!(parse([reply], Stop::Done).text, text, "{reply:?}");
-        check(reply, &(0..reply.len()).collect::<Vec<_>>(), Stop::Done).unwrap();
+        assert_eq!(parse_pieces([reply], ModelStopReason::Done).text, text, "{reply:?}");
+        check_reply(reply, &(0..reply.len()).collect::<Vec<_>>(), ModelStopReason::Done).unwrap();
     }
 }

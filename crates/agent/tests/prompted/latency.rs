@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use toolyard_agent::prompted::{
-    check::{CountingIds, tools},
-    parse::{Event, Parser},
+    check::{CountingIds, sample_tools},
+    parse::{ParseEvent, ReplyParser},
 };
 
 /// What is shown after the last character of a text, and before the end of the reply.
 fn shown(reply: &str) -> String {
-    let mut parser = Parser::new(tools(), Arc::new(CountingIds::default()));
+    let mut parser = ReplyParser::new(sample_tools(), Arc::new(CountingIds::default()));
     let events = reply.chars().flat_map(|c| parser.push(c.encode_utf8(&mut [0; 4])));
-    events.map(|event| if let Event::Text(text) = event { text } else { String::new() }).collect()
+    events.map(|event| if let ParseEvent::Text(text) = event { text } else { String::new() }).collect()
 }
 
 #[test]

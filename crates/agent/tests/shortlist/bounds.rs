@@ -3,13 +3,13 @@
 use proptest::prelude::*;
 use toolyard_agent::shortlist::{
     MAX_PARAMETERS, MAX_PHRASES, MAX_QUERY_BYTES, MAX_QUERY_WORDS, MAX_RECENT_WORDS, MAX_TOOL_BYTES,
-    MAX_TOOLS, Query, ToolDocument, ToolIndex, pick,
+    MAX_TOOLS, ToolDocument, ToolIndex, ToolQuery, pick_tools,
 };
 
 fn finds(tool: ToolDocument<'_>, text: &str) -> bool {
     let other = ToolDocument { key: 1, name: "other", description: "Else.", ..ToolDocument::default() };
     let index = ToolIndex::build([tool, other], None);
-    index.search(&Query::new(text), 2).iter().any(|hit| hit.key == 0)
+    index.search(&ToolQuery::new(text), 2).iter().any(|hit| hit.key == 0)
 }
 
 #[test]
@@ -21,8 +21,8 @@ fn tools_beyond_the_bound_are_counted() {
     };
     let index = ToolIndex::build((0..=MAX_TOOLS).map(tool), None);
     assert_eq!((index.len(), index.left_out()), (MAX_TOOLS, 1));
-    assert!(index.search(&Query::new("last"), 1).is_empty());
-    assert_eq!(index.search(&Query::new("tool"), 1)[0].key, 0);
+    assert!(index.search(&ToolQuery::new("last"), 1).is_empty());
+    assert_eq!(index.search(&ToolQuery::new("tool"), 1)[0].key, 0);
 }
 
 #[test]
@@ -65,7 +65,8 @@ fn earlier_texts_are_cut() {
     let other = ToolDocument { key: 1, name: "other", ..Default::default() };
     let index = ToolIndex::build([ToolDocument { name: "kettle", ..Default::default() }, other], None);
     let words = |count: usize| (0..count).map(|at| format!("w{at} ")).collect::<String>();
-    let found = |first: &str| !index.search(&Query { text: "", recent: vec![first, "kettle"] }, 2).is_empty();
+    let found =
+        |first: &str| !index.search(&ToolQuery { text: "", recent: vec![first, "kettle"] }, 2).is_empty();
     assert!(found(&words(MAX_RECENT_WORDS - 1)));
     assert!(!found(&words(MAX_RECENT_WORDS)));
 }
@@ -101,12 +102,12 @@ proptest! {
             phrases: vec![(phrase, Some(tag)), (description, None)],
         });
         let index = ToolIndex::build(documents, None);
-        let query = Query { text: &question, recent: recent.iter().map(String::as_str).collect() };
+        let query = ToolQuery { text: &question, recent: recent.iter().map(String::as_str).collect() };
         let hits = index.search(&query, limit);
         prop_assert!(hits.len() <= limit);
         prop_assert!(hits.iter().all(|hit| hit.score.is_finite() && hit.key < tools.len()));
         prop_assert!(hits.is_sorted_by(|a, b| a.score >= b.score));
-        let picked = pick(&index, &query, &[0, 3], limit);
+        let picked = pick_tools(&index, &query, &[0, 3], limit);
         prop_assert!(picked.is_sorted_by(|a, b| a < b));
         if tools.len() <= limit {
             prop_assert_eq!(picked.len(), tools.len());

@@ -6,18 +6,19 @@ use toolyard_agent::shortlist::{eval, vectors::WordVectors};
 
 use crate::{clock, vectors};
 
-fn measure(vectors: Option<Arc<WordVectors>>) -> eval::Report {
+fn measure(vectors: Option<Arc<WordVectors>>) -> eval::ShortlistReport {
     let file = |name| {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../evals/retrieval").join(name);
         BufReader::new(File::open(path).unwrap())
     };
-    let report = eval::measure(file("tools.jsonl"), file("questions.jsonl"), vectors, clock()).unwrap();
+    let report =
+        eval::measure_shortlist(file("tools.jsonl"), file("questions.jsonl"), vectors, clock()).unwrap();
     println!("{report}");
     report
 }
 
 /// Recall at 1, 3, 5, 10 and 24 by kind of question, in percent.
-fn check(report: &eval::Report, floors: &[(&str, [f64; 5])]) {
+fn check(report: &eval::ShortlistReport, floors: &[(&str, [f64; 5])]) {
     for (kind, floors) in floors {
         let row = report.kinds[*kind];
         for ((recall, floor), k) in row.recall.iter().zip(floors).zip(eval::KS) {
@@ -64,7 +65,7 @@ fn any_set() {
     for vectors in [None, vectors()] {
         println!(
             "{}",
-            eval::measure(file("tools.jsonl"), file("questions.jsonl"), vectors, clock()).unwrap()
+            eval::measure_shortlist(file("tools.jsonl"), file("questions.jsonl"), vectors, clock()).unwrap()
         );
     }
 }
@@ -78,7 +79,7 @@ fn a_report_is_json_as_well() {
         ticks += 1;
         std::time::Duration::from_millis(ticks * ticks)
     };
-    let report = eval::measure(&tools[..], &questions[..], None, now).unwrap();
+    let report = eval::measure_shortlist(&tools[..], &questions[..], None, now).unwrap();
     let json = serde_json::to_value(&report).unwrap();
     assert_eq!(json["all"]["recall"], serde_json::json!([1.0, 1.0, 1.0, 1.0, 1.0]));
     assert_eq!((&json["build"], &json["mean"], &json["p95"]), (&0.003.into(), &0.007.into(), &0.007.into()));

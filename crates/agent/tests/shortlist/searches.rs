@@ -1,11 +1,11 @@
 //! What a search finds.
 
-use toolyard_agent::shortlist::{Mention, Query, ToolDocument, ToolIndex};
+use toolyard_agent::shortlist::{Mention, ToolDocument, ToolIndex, ToolQuery};
 
 use crate::{document, sample};
 
 fn found(text: &str) -> Vec<usize> {
-    sample().search(&Query::new(text), 5).iter().map(|hit| hit.key).collect()
+    sample().search(&ToolQuery::new(text), 5).iter().map(|hit| hit.key).collect()
 }
 
 #[test]
@@ -26,19 +26,19 @@ fn phrases_are_met_in_their_language() {
 
 #[test]
 fn a_hit_says_why() {
-    let hit = sample().search(&Query::new("use get user info v2"), 1)[0];
-    assert_eq!((hit.key, hit.why.mention, hit.why.meaning), (30, Some(Mention::Tool), 0.0));
-    assert!(hit.why.words > 0.0 && hit.score >= hit.why.words);
-    let hit = sample().search(&Query::new("remind me to eat"), 1)[0];
-    assert_eq!(hit.why.mention, Some(Mention::Phrase));
-    let hit = sample().search(&Query::new("hearth home: lock it"), 1)[0];
-    assert_eq!((hit.key, hit.why.mention), (40, Some(Mention::App)));
+    let hit = sample().search(&ToolQuery::new("use get user info v2"), 1)[0];
+    assert_eq!((hit.key, hit.parts.mention, hit.parts.meaning), (30, Some(Mention::Tool), 0.0));
+    assert!(hit.parts.words > 0.0 && hit.score >= hit.parts.words);
+    let hit = sample().search(&ToolQuery::new("remind me to eat"), 1)[0];
+    assert_eq!(hit.parts.mention, Some(Mention::Phrase));
+    let hit = sample().search(&ToolQuery::new("hearth home: lock it"), 1)[0];
+    assert_eq!((hit.key, hit.parts.mention), (40, Some(Mention::App)));
 }
 
 #[test]
 fn what_came_before_counts_less() {
     let index = sample();
-    let first = |text, recent| index.search(&Query { text, recent }, 5).first().map(|hit| hit.key);
+    let first = |text, recent| index.search(&ToolQuery { text, recent }, 5).first().map(|hit| hit.key);
     assert_eq!(first("yes, do it", vec!["Shall I lock the door?"]), Some(40));
     assert_eq!(first("add a task", vec!["lock the door, lock the door", "lights"]), Some(0));
     assert_eq!(first("yes", vec!["weather", "task"]), Some(10), "the newest first");
@@ -51,7 +51,7 @@ fn equals_keep_the_order_of_the_view() {
     let twins = (0..3).map(|key| document(key, ("same", "App", "Does the same.", &[])));
     let index = ToolIndex::build(twins, None);
     let keys: Vec<_> =
-        index.search(&Query::new("does something same"), 2).iter().map(|hit| hit.key).collect();
+        index.search(&ToolQuery::new("does something same"), 2).iter().map(|hit| hit.key).collect();
     assert_eq!(keys, [0, 1]);
 }
 
@@ -59,7 +59,7 @@ fn equals_keep_the_order_of_the_view() {
 fn an_empty_view_has_nothing() {
     let index = ToolIndex::build(std::iter::empty::<ToolDocument<'_>>(), None);
     assert!(index.is_empty());
-    assert!(index.search(&Query::new("anything"), 5).is_empty());
+    assert!(index.search(&ToolQuery::new("anything"), 5).is_empty());
 }
 
 #[test]
@@ -73,6 +73,6 @@ fn parameters_and_titles_are_searched() {
     let other = ToolDocument { key: 1, name: "other", ..ToolDocument::default() };
     let index = ToolIndex::build([tool, other], None);
     for text in ["bills", "tip", "gratuity"] {
-        assert_eq!(index.search(&Query::new(text), 5).len(), 1, "{text}");
+        assert_eq!(index.search(&ToolQuery::new(text), 5).len(), 1, "{text}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use toolyard_agent::shortlist::{DEFAULT_LIMIT, Query, ToolDocument, ToolIndex, pick};
+use toolyard_agent::shortlist::{DEFAULT_LIMIT, ToolDocument, ToolIndex, ToolQuery, pick_tools};
 
 use crate::{clock, vectors};
 
@@ -70,16 +70,22 @@ fn speed_of_building_and_searching() {
             let start = now();
             let index = ToolIndex::build(tools.iter().enumerate().map(document), vectors);
             let built = now() - start;
-            println!("{count} tools {with} vectors: built in {built:.1?}, {} KiB", index.bytes() / 1024);
+            println!(
+                "{count} tools {with} vectors: built in {built:.1?}, {} KiB",
+                index.memory_bytes() / 1024
+            );
             for words in [12, 60] {
                 let mut times: Vec<Duration> = (0..1_000)
                     .map(|_| {
                         let (text, recent) = (dice.words(words), dice.words(80));
-                        let query = Query { text: &text, recent: vec![&recent] };
+                        let query = ToolQuery { text: &text, recent: vec![&recent] };
                         // The best of three: what else runs on the machine is not what is measured.
                         let mut once = || {
                             let start = now();
-                            assert_eq!(pick(&index, &query, &[3, 5], DEFAULT_LIMIT).len(), DEFAULT_LIMIT);
+                            assert_eq!(
+                                pick_tools(&index, &query, &[3, 5], DEFAULT_LIMIT).len(),
+                                DEFAULT_LIMIT
+                            );
                             now() - start
                         };
                         once().min(once()).min(once())

@@ -19,7 +19,7 @@ fn tokens_and_vectors_are_those_of_the_original() {
     for case in cases {
         match case {
             Case::Word { word, tokens } => {
-                assert_eq!(vectors.tokens(&word), tokens, "{word:?}");
+                assert_eq!(vectors.word_tokens(&word), tokens, "{word:?}");
                 words += 1;
             }
             Case::Text { text, start } => {

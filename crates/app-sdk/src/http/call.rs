@@ -11,49 +11,53 @@ use tokio::{
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolyard_protocol::{
     CallId, ErrorCode,
-    call::{Progress, ToolCall},
+    call::{CallProgress, ReceivedToolCall},
 };
 
 use crate::{
     server::AppServer,
-    tool::{Failure, Outcome, ToolContext, ToolReply},
+    tool::{CallFailure, HandlerOutcome, ToolContext, ToolReply},
 };
 
 /// A call and whoever answers it.
-pub(super) struct Work<T> {
+pub(super) struct HandlerCall<T> {
     /// For people: which tool, prompt or resource.
     pub(super) what: String,
     pub(super) call: Option<CallId>,
-    pub(super) handler: BoxFuture<'static, Result<T, Failure>>,
+    pub(super) handler: BoxFuture<'static, Result<T, CallFailure>>,
 }
 
-impl Work<ToolReply> {
+impl HandlerCall<ToolReply> {
     /// The registered tool of that name, else the old-style function.
-    pub(super) fn find(app: &AppServer, call: ToolCall, cx: ToolContext) -> Result<Self, Failure> {
-        let ToolCall { tool, arguments, call, .. } = call;
+    pub(super) fn for_tool(
+        app: &AppServer,
+        call: ReceivedToolCall,
+        cx: ToolContext,
+    ) -> Result<Self, CallFailure> {
+        let ReceivedToolCall { tool, arguments, call, .. } = call;
         let shared = app.shared();
-        let handler: BoxFuture<'static, Outcome> =
+        let handler: BoxFuture<'static, HandlerOutcome> =
             if let Some(found) = shared.tools.iter().find(|t| t.name() == tool) {
                 let run = found.run.clone();
                 Box::pin(async move { run(arguments, cx).await })
-            } else if let Some(old_style) = shared.old_style.clone() {
-                Box::pin(old_style.run(tool.clone(), arguments, cx))
+            } else if let Some(old_style) = shared.fallback.clone() {
+                Box::pin(old_style.handle_call(tool.clone(), arguments, cx))
             } else {
-                return Err(Failure::no_such_tool(&tool));
+                return Err(CallFailure::no_such_tool(&tool));
             };
         Ok(Self { what: format!("tool `{tool}`"), call, handler })
     }
 }
 
-impl<T: Send + 'static> Work<T> {
+impl<T: Send + 'static> HandlerCall<T> {
     /// Sets the handler to work.
     pub(super) fn start(
         self,
         app: &AppServer,
-        progress: mpsc::Receiver<Progress>,
+        progress: mpsc::Receiver<CallProgress>,
         cancel: CancellationToken,
         room: OwnedSemaphorePermit,
-    ) -> Running<T> {
+    ) -> RunningHandler<T> {
         let (done, outcome) = oneshot::channel();
         let grace = app.shared().limits.cancel_grace;
         let guard = cancel.clone().drop_guard();
@@ -64,8 +68,8 @@ impl<T: Send + 'static> Work<T> {
                 sleep(grace).await;
             };
             let outcome = tokio::select! {
-                outcome = AssertUnwindSafe(self.handler).catch_unwind() => outcome.unwrap_or_else(|_| Err(panicked(&self.what))),
-                () = given_up => Err(Failure::new(ErrorCode::Cancelled, "the caller went away".to_owned())),
+                outcome = AssertUnwindSafe(self.handler).catch_unwind() => outcome.unwrap_or_else(|_| Err(panic_failure(&self.what))),
+                () = given_up => Err(CallFailure::new(ErrorCode::Cancelled, "the caller went away".to_owned())),
             };
             let code = outcome.as_ref().map_or_else(|failure| failure.code, |_| "OK");
             let millis = began.elapsed().as_millis();
@@ -75,38 +79,38 @@ impl<T: Send + 'static> Work<T> {
             // Nobody waits for the outcome of a call that was cancelled.
             let _ = done.send(outcome);
         });
-        Running { progress, outcome, _cancel_on_drop: guard }
+        RunningHandler { progress, outcome, _cancel_on_drop: guard }
     }
 }
 
 /// What the panic said is in the log of its thread; it is nothing for strangers.
-fn panicked(what: &str) -> Failure {
-    Failure::handler(format!("the {what} failed unexpectedly; the log of the app says more"))
+fn panic_failure(what: &str) -> CallFailure {
+    CallFailure::from_handler(format!("the {what} failed unexpectedly; the log of the app says more"))
 }
 
 /// A handler at work. Dropping it cancels the call.
-pub(super) struct Running<T> {
-    progress: mpsc::Receiver<Progress>,
-    outcome: oneshot::Receiver<Result<T, Failure>>,
+pub(super) struct RunningHandler<T> {
+    progress: mpsc::Receiver<CallProgress>,
+    outcome: oneshot::Receiver<Result<T, CallFailure>>,
     _cancel_on_drop: DropGuard,
 }
 
-impl<T> Running<T> {
+impl<T> RunningHandler<T> {
     /// The next word of the handler. Progress that was told before the end comes before it.
-    pub(super) async fn next(&mut self) -> Said<T> {
+    pub(super) async fn next(&mut self) -> HandlerEvent<T> {
         tokio::select! {
             biased;
-            Some(progress) = self.progress.recv() => Said::Progress(progress),
+            Some(progress) = self.progress.recv() => HandlerEvent::Progress(progress),
             outcome = &mut self.outcome => {
-                Said::Done(outcome.unwrap_or_else(|_| Err(Failure::handler("the call ended without an outcome"))))
+                HandlerEvent::Done(outcome.unwrap_or_else(|_| Err(CallFailure::from_handler("the call ended without an outcome"))))
             }
         }
     }
 
     /// How it ended. Progress on the way is nothing to whoever only waits for that.
-    pub(super) async fn end(mut self) -> Result<T, Failure> {
+    pub(super) async fn wait(mut self) -> Result<T, CallFailure> {
         loop {
-            if let Said::Done(outcome) = self.next().await {
+            if let HandlerEvent::Done(outcome) = self.next().await {
                 return outcome;
             }
         }
@@ -114,7 +118,7 @@ impl<T> Running<T> {
 }
 
 /// What comes out of a running call.
-pub(super) enum Said<T> {
-    Progress(Progress),
-    Done(Result<T, Failure>),
+pub(super) enum HandlerEvent<T> {
+    Progress(CallProgress),
+    Done(Result<T, CallFailure>),
 }

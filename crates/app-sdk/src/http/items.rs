@@ -10,75 +10,80 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use toolyard_protocol::{
     ErrorCode,
-    items::ask::{AskContext, PromptAsk, ResourceAsk},
+    items::request::{AppRequestContext, PromptRequest, ResourceRequest},
 };
 
-use super::{call::Work, request, respond, tool};
+use super::{call::HandlerCall, request, respond, tool};
 use crate::{
-    items::Given,
+    items::ItemFuture,
     limits::MAX_REPLY_BYTES,
     server::AppServer,
-    tool::{Failure, ToolContext, progress_channel},
+    tool::{CallFailure, ToolContext, progress_channel},
 };
 
-pub(super) async fn prompt(State(app): State<AppServer>, request: Request) -> Response {
-    answer(get_prompt(&app, request).await)
+pub(super) async fn post_prompt(State(app): State<AppServer>, request: Request) -> Response {
+    item_response(get_prompt(&app, request).await)
 }
 
-pub(super) async fn resource(State(app): State<AppServer>, request: Request) -> Response {
-    answer(read_resource(&app, request).await)
+pub(super) async fn post_resource(State(app): State<AppServer>, request: Request) -> Response {
+    item_response(read_resource(&app, request).await)
 }
 
-async fn get_prompt(app: &AppServer, request: Request) -> Result<Box<RawValue>, Failure> {
-    let (headers, body) = request::read(app, request).await?;
-    let ask: PromptAsk = read(&body)?;
-    let arguments = read(ask.arguments.get().as_bytes())?;
+async fn get_prompt(app: &AppServer, request: Request) -> Result<Box<RawValue>, CallFailure> {
+    let (headers, body) = request::read_request(app, request).await?;
+    let ask: PromptRequest = parse_body(&body)?;
+    let arguments = parse_body(ask.arguments.get().as_bytes())?;
     let known = app.shared().prompts.iter().find(|prompt| prompt.name() == ask.name).cloned();
-    let known = known.ok_or_else(|| Failure::not_found(format!("this app has no prompt `{}`", ask.name)))?;
+    let known =
+        known.ok_or_else(|| CallFailure::not_found(format!("this app has no prompt `{}`", ask.name)))?;
     let what = format!("prompt `{}`", ask.name);
-    run(app, &headers, what, ask.context, |cx| Box::pin(async move { (known.get)(arguments, cx).await }))
-        .await
+    run_handler(app, &headers, what, ask.context, |cx| {
+        Box::pin(async move { (known.get)(arguments, cx).await })
+    })
+    .await
 }
 
-async fn read_resource(app: &AppServer, request: Request) -> Result<Box<RawValue>, Failure> {
-    let (headers, body) = request::read(app, request).await?;
-    let ResourceAsk { uri, context } = read(&body)?;
+async fn read_resource(app: &AppServer, request: Request) -> Result<Box<RawValue>, CallFailure> {
+    let (headers, body) = request::read_request(app, request).await?;
+    let ResourceRequest { uri, context } = parse_body(&body)?;
     // A resource under its own URI is meant before one that a template happens to fit.
     let (templates, resources): (Vec<_>, Vec<_>) =
         app.shared().resources.iter().partition(|resource| resource.is_template());
     let mut candidates = resources.into_iter().chain(templates);
-    let found = candidates.find_map(|resource| Some((resource.clone(), resource.matches(&uri)?)));
+    let found = candidates.find_map(|resource| Some((resource.clone(), resource.match_uri(&uri)?)));
     let (resource, values) =
-        found.ok_or_else(|| Failure::not_found(format!("this app has no resource {uri}")))?;
+        found.ok_or_else(|| CallFailure::not_found(format!("this app has no resource {uri}")))?;
     let what = format!("resource `{}`", resource.uri());
-    run(app, &headers, what, context, |cx| Box::pin(async move { resource.read(uri, values, cx).await }))
-        .await
+    run_handler(app, &headers, what, context, |cx| {
+        Box::pin(async move { resource.read_contents(uri, values, cx).await })
+    })
+    .await
 }
 
-fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
+fn parse_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, CallFailure> {
     serde_json::from_slice(body)
-        .map_err(|error| Failure::new(ErrorCode::InvalidRequest, format!("not such a request: {error}")))
+        .map_err(|error| CallFailure::new(ErrorCode::InvalidRequest, format!("not such a request: {error}")))
 }
 
 /// Sets the handler to work, in the same bounds as a tool's.
-async fn run(
+async fn run_handler(
     app: &AppServer,
     headers: &HeaderMap,
     what: String,
-    context: AskContext,
-    handler: impl FnOnce(ToolContext) -> Given,
-) -> Result<Box<RawValue>, Failure> {
-    let room = tool::room(app)?;
+    context: AppRequestContext,
+    handler: impl FnOnce(ToolContext) -> ItemFuture,
+) -> Result<Box<RawValue>, CallFailure> {
+    let room = tool::acquire_call_room(app)?;
     let cancel = app.shared().calls.child_token();
     let call = Some(context.call_id);
-    let facts = tool::facts(headers, context.user_id, call.clone(), context.timestamp);
+    let facts = tool::call_facts(headers, context.user_id, call.clone(), context.timestamp);
     let cx = ToolContext::new(facts, app.sessions().clone(), None, cancel.clone());
-    let work = Work { what, call, handler: handler(cx) };
+    let work = HandlerCall { what, call, handler: handler(cx) };
     let (_nobody, progress) = progress_channel();
-    work.start(app, progress, cancel, room).end().await
+    work.start(app, progress, cancel, room).wait().await
 }
 
-fn answer(outcome: Result<Box<RawValue>, Failure>) -> Response {
+fn item_response(outcome: Result<Box<RawValue>, CallFailure>) -> Response {
     match outcome {
         Ok(given) if given.get().len() <= MAX_REPLY_BYTES => {
             respond(StatusCode::OK, "application/json", Bytes::from(String::from(Box::<str>::from(given))))
@@ -86,8 +91,8 @@ fn answer(outcome: Result<Box<RawValue>, Failure>) -> Response {
         Ok(given) => {
             let length = given.get().len();
             let message = format!("the reply has {length} bytes; at most {MAX_REPLY_BYTES} may be sent");
-            tool::whole(Err(Failure::handler(message)))
+            tool::outcome_response(Err(CallFailure::from_handler(message)))
         }
-        Err(failure) => tool::whole(Err(failure)),
+        Err(failure) => tool::outcome_response(Err(failure)),
     }
 }

@@ -23,14 +23,14 @@ use toolyard_protocol::{
 
 use crate::server::AppServer;
 
-pub(crate) fn router(app: AppServer) -> Router {
+pub(crate) fn build_router(app: AppServer) -> Router {
     Router::new()
-        .route("/tool", post(tool::tool))
-        .route("/prompt", post(items::prompt))
-        .route("/resource", post(items::resource))
-        .route("/webhook", post(webhook::webhook))
-        .route("/settings", post(settings::settings))
-        .route("/health", get(health::health))
+        .route("/tool", post(tool::post_tool))
+        .route("/prompt", post(items::post_prompt))
+        .route("/resource", post(items::post_resource))
+        .route("/webhook", post(webhook::post_webhook))
+        .route("/settings", post(settings::post_settings))
+        .route("/health", get(health::get_health))
         .with_state(app)
 }
 
@@ -41,11 +41,11 @@ fn respond(status: StatusCode, content_type: &'static str, body: impl Into<Body>
     response
 }
 
-fn json(status: StatusCode, body: &impl Serialize) -> Response {
+fn json_response(status: StatusCode, body: &impl Serialize) -> Response {
     respond(status, "application/json", to_raw(body).get().to_owned())
 }
 
 /// The form in which webhooks and settings are refused.
-fn refuse(status: StatusCode, message: String) -> Response {
-    json(status, &WebhookReply { status: WebhookStatus::Error, message: Some(message) })
+fn refusal_response(status: StatusCode, message: String) -> Response {
+    json_response(status, &WebhookReply { status: WebhookStatus::Error, message: Some(message) })
 }

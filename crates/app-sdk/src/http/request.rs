@@ -15,7 +15,7 @@ use crate::{
 
 /// Why a request is not looked at.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Rejected {
+pub(super) enum RequestRejection {
     #[error("expected a JSON body: send the header content-type: application/json")]
     NotJson,
     #[error("the body is larger than {MAX_BODY_BYTES} bytes")]
@@ -26,7 +26,7 @@ pub(super) enum Rejected {
     NotSigned(#[from] SignatureError),
 }
 
-impl Rejected {
+impl RequestRejection {
     pub(super) fn status(&self) -> StatusCode {
         match self {
             Self::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -38,15 +38,18 @@ impl Rejected {
 }
 
 /// The headers and the body of a request, in bounds and signed.
-pub(super) async fn read(app: &AppServer, request: Request) -> Result<(HeaderMap, Bytes), Rejected> {
+pub(super) async fn read_request(
+    app: &AppServer,
+    request: Request,
+) -> Result<(HeaderMap, Bytes), RequestRejection> {
     let (head, body) = request.into_parts();
     // Also keeps web pages out: a browser asks before it sends JSON to somebody else's server.
-    if !text(&head.headers, &header::CONTENT_TYPE).is_some_and(is_json) {
-        return Err(Rejected::NotJson);
+    if !header_text(&head.headers, &header::CONTENT_TYPE).is_some_and(is_json) {
+        return Err(RequestRejection::NotJson);
     }
     let body = to_bytes(body, MAX_BODY_BYTES).await.map_err(|error| {
         let too_large = error.source().is_some_and(|cause| cause.is::<LengthLimitError>());
-        if too_large { Rejected::TooLarge } else { Rejected::Broken }
+        if too_large { RequestRejection::TooLarge } else { RequestRejection::Broken }
     })?;
     check_signature(app, &head.headers, &body)?;
     Ok((head.headers, body))
@@ -55,8 +58,8 @@ pub(super) async fn read(app: &AppServer, request: Request) -> Result<(HeaderMap
 fn check_signature(app: &AppServer, headers: &HeaderMap, body: &[u8]) -> Result<(), SignatureError> {
     let Some(key) = &app.shared().signing else { return Ok(()) };
     key.verify(
-        text(headers, &TIMESTAMP_HEADER),
-        text(headers, &SIGNATURE_HEADER),
+        header_text(headers, &TIMESTAMP_HEADER),
+        header_text(headers, &SIGNATURE_HEADER),
         body,
         app.shared().clock.now().as_millisecond(),
         SIGNATURE_TOLERANCE_MS,
@@ -64,7 +67,7 @@ fn check_signature(app: &AppServer, headers: &HeaderMap, body: &[u8]) -> Result<
 }
 
 /// A header that is a text.
-pub(super) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+pub(super) fn header_text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 

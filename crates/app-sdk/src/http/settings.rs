@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolyard_protocol::UserId;
 
-use super::{json, refuse, request};
+use super::{json_response, refusal_response, request};
 use crate::server::AppServer;
 
 #[derive(Deserialize)]
@@ -21,25 +21,30 @@ struct NewSettings {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Taken {
+struct SettingsReply {
     status: &'static str,
     message: &'static str,
     sessions_updated: usize,
 }
 
-pub(super) async fn settings(State(app): State<AppServer>, request: Request) -> Response {
-    let body = match request::read(&app, request).await {
+pub(super) async fn post_settings(State(app): State<AppServer>, request: Request) -> Response {
+    let body = match request::read_request(&app, request).await {
         Ok((_, body)) => body,
-        Err(rejected) => return refuse(rejected.status(), rejected.to_string()),
+        Err(rejected) => return refusal_response(rejected.status(), rejected.to_string()),
     };
     let new: NewSettings = match serde_json::from_slice(&body) {
         Ok(new) => new,
-        Err(error) => return refuse(StatusCode::BAD_REQUEST, format!("not a change of settings: {error}")),
+        Err(error) => {
+            return refusal_response(StatusCode::BAD_REQUEST, format!("not a change of settings: {error}"));
+        }
     };
     let session = app.sessions().find(&new.user_id_for_settings);
     if let Some(session) = &session {
-        session.take_settings(&new.settings);
+        session.replace_settings(&new.settings);
     }
     let sessions_updated = usize::from(session.is_some());
-    json(StatusCode::OK, &Taken { status: "success", message: "Settings updated", sessions_updated })
+    json_response(
+        StatusCode::OK,
+        &SettingsReply { status: "success", message: "Settings updated", sessions_updated },
+    )
 }

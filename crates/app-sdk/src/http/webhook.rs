@@ -7,39 +7,43 @@ use axum::{
 use http::StatusCode;
 use toolyard_protocol::session::webhook::{WebhookReply, WebhookRequest, WebhookStatus};
 
-use super::{json, refuse, request};
+use super::{json_response, refusal_response, request};
 use crate::{
     server::AppServer,
-    session::{EndReason, StartError, start},
+    session::{EndReason, SessionStartError, start_session},
 };
 
-pub(super) async fn webhook(State(app): State<AppServer>, request: Request) -> Response {
-    let body = match request::read(&app, request).await {
+pub(super) async fn post_webhook(State(app): State<AppServer>, request: Request) -> Response {
+    let body = match request::read_request(&app, request).await {
         Ok((_, body)) => body,
-        Err(rejected) => return refuse(rejected.status(), rejected.to_string()),
+        Err(rejected) => return refusal_response(rejected.status(), rejected.to_string()),
     };
-    match WebhookRequest::read(&String::from_utf8_lossy(&body)) {
+    match WebhookRequest::parse(&String::from_utf8_lossy(&body)) {
         Ok(WebhookRequest::Session(request)) => {
-            if let Err(error) = start(&app, request).await {
+            if let Err(error) = start_session(&app, request).await {
                 tracing::warn!(%error, "a session did not start");
-                return refuse(status_of(&error), format!("Failed to connect: {error}"));
+                return refusal_response(status_of(&error), format!("Failed to connect: {error}"));
             }
         }
         Ok(WebhookRequest::Stop(request)) => {
-            app.sessions().stop(&request.user_id, &request.session_id, EndReason::Stopped(request.reason));
+            app.sessions().stop_session(
+                &request.user_id,
+                &request.session_id,
+                EndReason::Stopped(request.reason),
+            );
         }
         Ok(WebhookRequest::Unknown { .. }) => {
-            return refuse(StatusCode::BAD_REQUEST, "Unknown webhook request type".to_owned());
+            return refusal_response(StatusCode::BAD_REQUEST, "Unknown webhook request type".to_owned());
         }
-        Err(error) => return refuse(StatusCode::BAD_REQUEST, error.to_string()),
+        Err(error) => return refusal_response(StatusCode::BAD_REQUEST, error.to_string()),
     }
-    json(StatusCode::OK, &WebhookReply { status: WebhookStatus::Success, message: None })
+    json_response(StatusCode::OK, &WebhookReply { status: WebhookStatus::Success, message: None })
 }
 
-fn status_of(error: &StartError) -> StatusCode {
+fn status_of(error: &SessionStartError) -> StatusCode {
     match error {
-        StartError::NotDialed(_) => StatusCode::FORBIDDEN,
-        StartError::Full | StartError::Stopping => StatusCode::SERVICE_UNAVAILABLE,
-        StartError::NoKey | StartError::Connect(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        SessionStartError::NotDialed(_) => StatusCode::FORBIDDEN,
+        SessionStartError::Full | SessionStartError::Stopping => StatusCode::SERVICE_UNAVAILABLE,
+        SessionStartError::NoKey | SessionStartError::Connect(_) => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }

@@ -14,18 +14,18 @@ use futures_util::future::BoxFuture;
 use serde_json::value::RawValue;
 use toolyard_protocol::{
     Problem,
-    items::{ItemKind, problems_of},
+    items::{ItemKind, item_problems},
 };
 
-use crate::tool::Failure;
+use crate::tool::CallFailure;
 
 pub use prompt::{Prompt, PromptBuilder, create_prompt};
-pub use prompt_reply::{PromptReply, Role};
+pub use prompt_reply::{PromptReply, PromptRole};
 pub use resource::{Resource, ResourceBuilder, create_resource, create_resource_template};
 pub use resource_reply::ResourceReply;
 
 /// What becomes of a request: the body of the answer.
-pub(crate) type Given = BoxFuture<'static, Result<Box<RawValue>, Failure>>;
+pub(crate) type ItemFuture = BoxFuture<'static, Result<Box<RawValue>, CallFailure>>;
 
 /// A prompt or a resource that cannot be offered, with everything that is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -40,7 +40,7 @@ pub struct InvalidItem {
 }
 
 /// Checks a definition as the platform does. `problems` are those that only this side can see.
-fn checked(
+fn check_definition(
     kind: ItemKind,
     name: &str,
     definition: Box<RawValue>,
@@ -50,7 +50,7 @@ fn checked(
         ItemKind::Prompt => "prompt",
         ItemKind::Resource | ItemKind::Template => "resource",
     };
-    problems.extend(problems_of(kind, &definition, what));
+    problems.extend(item_problems(kind, &definition, what));
     if problems.is_empty() {
         return Ok(definition);
     }

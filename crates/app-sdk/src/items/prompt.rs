@@ -7,17 +7,17 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, value::RawValue};
 use toolyard_protocol::{Problem, items::ItemKind, raw::to_raw};
 
-use super::{Given, InvalidItem, PromptReply, checked};
-use crate::tool::{Failure, ToolContext, read_arguments, schema};
+use super::{InvalidItem, ItemFuture, PromptReply, check_definition};
+use crate::tool::{CallFailure, ToolContext, read_arguments, schema};
 
-type Get = Arc<dyn Fn(Map<String, Value>, ToolContext) -> Given + Send + Sync>;
+type PromptHandler = Arc<dyn Fn(Map<String, Value>, ToolContext) -> ItemFuture + Send + Sync>;
 
 /// A prompt that is ready to be added to an app. Cheap to clone.
 #[derive(Clone)]
 pub struct Prompt {
     name: Arc<str>,
     definition: Arc<RawValue>,
-    pub(crate) get: Get,
+    pub(crate) get: PromptHandler,
 }
 
 impl Prompt {
@@ -72,39 +72,42 @@ where
     R: Into<PromptReply>,
     E: Display,
 {
-    let get: Get = Arc::new(move |arguments, cx| match read_arguments(arguments) {
+    let get: PromptHandler = Arc::new(move |arguments, cx| match read_arguments(arguments) {
         Ok(arguments) => {
             let given = handler(arguments, cx);
-            Box::pin(async move { given.await.map(|reply| to_raw(&reply.into())).map_err(Failure::handler) })
+            Box::pin(async move {
+                given.await.map(|reply| to_raw(&reply.into())).map_err(CallFailure::from_handler)
+            })
         }
         Err(failure) => Box::pin(std::future::ready(Err(failure))),
     });
     let mut problems = Vec::new();
-    let arguments = arguments_of(&schema::of_arguments::<A>(), &mut problems);
-    let written = Written { name: name.into(), title: None, description: description.into(), arguments };
+    let arguments = arguments_of(&schema::arguments_schema::<A>(), &mut problems);
+    let written =
+        PromptDefinition { name: name.into(), title: None, description: description.into(), arguments };
     PromptBuilder { written, problems, get }
 }
 
 /// A prompt in the making; [`build`](Self::build) ends it.
 #[must_use = "call `build` and add the prompt to the app"]
 pub struct PromptBuilder {
-    written: Written,
+    written: PromptDefinition,
     problems: Vec<Problem>,
-    get: Get,
+    get: PromptHandler,
 }
 
 #[derive(Serialize)]
-struct Written {
+struct PromptDefinition {
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
     description: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    arguments: Vec<Argument>,
+    arguments: Vec<PromptArgument>,
 }
 
 #[derive(Serialize)]
-struct Argument {
+struct PromptArgument {
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
@@ -121,12 +124,12 @@ impl PromptBuilder {
     /// Checks the definition: the name has no colon, arguments are texts, and every bound is kept.
     pub fn build(self) -> Result<Prompt, InvalidItem> {
         let name = self.written.name.as_str();
-        let definition = checked(ItemKind::Prompt, name, to_raw(&self.written), self.problems)?;
+        let definition = check_definition(ItemKind::Prompt, name, to_raw(&self.written), self.problems)?;
         Ok(Prompt { name: name.into(), definition: definition.into(), get: self.get })
     }
 }
 
-fn arguments_of(schema: &Value, problems: &mut Vec<Problem>) -> Vec<Argument> {
+fn arguments_of(schema: &Value, problems: &mut Vec<Problem>) -> Vec<PromptArgument> {
     if schema["type"] != "object" {
         problems.push(Problem::new("prompt.arguments", "expected a struct: arguments are named"));
         return Vec::new();
@@ -140,7 +143,7 @@ fn arguments_of(schema: &Value, problems: &mut Vec<Problem>) -> Vec<Argument> {
             problems.push(Problem::new(format!("prompt.arguments.{name}"), message));
         }
         let description = about["description"].as_str().map(str::to_owned);
-        Argument { name: name.clone(), description, required: required(name) }
+        PromptArgument { name: name.clone(), description, required: required(name) }
     };
     properties.map(argument).collect()
 }

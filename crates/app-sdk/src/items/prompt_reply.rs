@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 /// Who says a message of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub enum PromptRole {
     /// The user.
     User,
     /// The assistant.
@@ -24,12 +24,12 @@ pub enum Role {
 pub struct PromptReply {
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
-    messages: Vec<Message>,
+    messages: Vec<PromptMessage>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-struct Message {
-    role: Role,
+struct PromptMessage {
+    role: PromptRole,
     content: Value,
 }
 
@@ -41,17 +41,17 @@ impl PromptReply {
 
     /// Adds a text of the user.
     pub fn user(self, text: impl Into<String>) -> Self {
-        self.content(Role::User, json!({ "type": "text", "text": text.into() }))
+        self.content(PromptRole::User, json!({ "type": "text", "text": text.into() }))
     }
 
     /// Adds a text of the assistant.
     pub fn assistant(self, text: impl Into<String>) -> Self {
-        self.content(Role::Assistant, json!({ "type": "text", "text": text.into() }))
+        self.content(PromptRole::Assistant, json!({ "type": "text", "text": text.into() }))
     }
 
     /// Adds any MCP content block: an image, an embedded resource.
-    pub fn content(mut self, role: Role, content: Value) -> Self {
-        self.messages.push(Message { role, content });
+    pub fn content(mut self, role: PromptRole, content: Value) -> Self {
+        self.messages.push(PromptMessage { role, content });
         self
     }
 

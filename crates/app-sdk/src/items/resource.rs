@@ -7,21 +7,21 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, value::RawValue};
 use toolyard_protocol::{Problem, items::ItemKind, raw::to_raw};
 
-use super::{Given, InvalidItem, ResourceReply, checked, template::Template};
-use crate::tool::{Failure, ToolContext};
+use super::{InvalidItem, ItemFuture, ResourceReply, check_definition, template::UriTemplate};
+use crate::tool::{CallFailure, ToolContext};
 
-type Read = Arc<dyn Fn(Map<String, Value>, ToolContext) -> Reading + Send + Sync>;
-type Reading = BoxFuture<'static, Result<ResourceReply, Failure>>;
+type ResourceHandler = Arc<dyn Fn(Map<String, Value>, ToolContext) -> ResourceFuture + Send + Sync>;
+type ResourceFuture = BoxFuture<'static, Result<ResourceReply, CallFailure>>;
 
 /// A resource, or a template of resources, that is ready to be added to an app. Cheap to clone.
 #[derive(Clone)]
 pub struct Resource {
     uri: Arc<str>,
     kind: ItemKind,
-    template: Arc<Template>,
+    template: Arc<UriTemplate>,
     mime_type: Option<Arc<str>>,
     definition: Arc<RawValue>,
-    read: Read,
+    read: ResourceHandler,
 }
 
 impl Resource {
@@ -40,11 +40,16 @@ impl Resource {
     }
 
     /// The values that the URI has where the template has names; none where it is another resource.
-    pub(crate) fn matches(&self, uri: &str) -> Option<Map<String, Value>> {
-        self.template.values(uri)
+    pub(crate) fn match_uri(&self, uri: &str) -> Option<Map<String, Value>> {
+        self.template.extract_values(uri)
     }
 
-    pub(crate) fn read(&self, uri: String, values: Map<String, Value>, cx: ToolContext) -> Given {
+    pub(crate) fn read_contents(
+        &self,
+        uri: String,
+        values: Map<String, Value>,
+        cx: ToolContext,
+    ) -> ItemFuture {
         let (reading, mime_type) = ((self.read)(values, cx), self.mime_type.clone());
         Box::pin(async move { reading.await?.into_contents(uri, mime_type.as_deref()) })
     }
@@ -79,12 +84,12 @@ where
     R: Into<ResourceReply>,
     E: Display,
 {
-    let read: Read = Arc::new(move |_, cx| {
+    let read: ResourceHandler = Arc::new(move |_, cx| {
         let reading = handler(cx);
-        Box::pin(async move { outcome(reading.await) })
+        Box::pin(async move { to_resource_reply(reading.await) })
     });
     let uri = uri.into();
-    let template = Template::exact(&uri);
+    let template = UriTemplate::exact(&uri);
     ResourceBuilder::new(ItemKind::Resource, uri, name.into(), Ok(template), read)
 }
 
@@ -119,20 +124,23 @@ where
     R: Into<ResourceReply>,
     E: Display,
 {
-    let read: Read = Arc::new(move |values, cx| match serde_json::from_value(Value::Object(values)) {
-        Ok(values) => {
-            let reading = handler(values, cx);
-            Box::pin(async move { outcome(reading.await) })
-        }
-        Err(_) => Box::pin(std::future::ready(Ok(ResourceReply::not_found()))),
-    });
+    let read: ResourceHandler =
+        Arc::new(move |values, cx| match serde_json::from_value(Value::Object(values)) {
+            Ok(values) => {
+                let reading = handler(values, cx);
+                Box::pin(async move { to_resource_reply(reading.await) })
+            }
+            Err(_) => Box::pin(std::future::ready(Ok(ResourceReply::not_found()))),
+        });
     let uri = uri_template.into();
-    let template = Template::parse(&uri);
+    let template = UriTemplate::parse(&uri);
     ResourceBuilder::new(ItemKind::Template, uri, name.into(), template, read)
 }
 
-fn outcome<R: Into<ResourceReply>, E: Display>(result: Result<R, E>) -> Result<ResourceReply, Failure> {
-    result.map(Into::into).map_err(Failure::handler)
+fn to_resource_reply<R: Into<ResourceReply>, E: Display>(
+    result: Result<R, E>,
+) -> Result<ResourceReply, CallFailure> {
+    result.map(Into::into).map_err(CallFailure::from_handler)
 }
 
 /// A resource in the making; [`build`](Self::build) ends it.
@@ -140,14 +148,14 @@ fn outcome<R: Into<ResourceReply>, E: Display>(result: Result<R, E>) -> Result<R
 pub struct ResourceBuilder {
     kind: ItemKind,
     uri: String,
-    written: Written,
-    template: Result<Template, String>,
-    read: Read,
+    written: ResourceDefinition,
+    template: Result<UriTemplate, String>,
+    read: ResourceHandler,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Written {
+struct ResourceDefinition {
     #[serde(skip_serializing_if = "Option::is_none")]
     uri: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -166,11 +174,11 @@ impl ResourceBuilder {
         kind: ItemKind,
         uri: String,
         name: String,
-        template: Result<Template, String>,
-        read: Read,
+        template: Result<UriTemplate, String>,
+        read: ResourceHandler,
     ) -> Self {
         let is = |wanted: ItemKind| (kind == wanted).then(|| uri.clone());
-        let written = Written {
+        let written = ResourceDefinition {
             uri: is(ItemKind::Resource),
             uri_template: is(ItemKind::Template),
             name,
@@ -203,9 +211,9 @@ impl ResourceBuilder {
     pub fn build(self) -> Result<Resource, InvalidItem> {
         let (template, problems) = match self.template {
             Ok(template) => (template, Vec::new()),
-            Err(why) => (Template::exact(&self.uri), vec![Problem::new("resource.uriTemplate", why)]),
+            Err(why) => (UriTemplate::exact(&self.uri), vec![Problem::new("resource.uriTemplate", why)]),
         };
-        let definition = checked(self.kind, &self.uri, to_raw(&self.written), problems)?;
+        let definition = check_definition(self.kind, &self.uri, to_raw(&self.written), problems)?;
         Ok(Resource {
             uri: self.uri.into(),
             kind: self.kind,
@@ -237,8 +245,8 @@ mod tests {
         let template = create_resource_template("todo://{id}", "One", handler).build().unwrap();
         assert_eq!(template.definition().get(), r#"{"uriTemplate":"todo://{id}","name":"One"}"#);
         assert!(template.is_template() && !built.is_template());
-        assert_eq!(built.matches("todo://list"), Some(Map::new()));
-        assert_eq!(built.matches("todo://lists"), None);
+        assert_eq!(built.match_uri("todo://list"), Some(Map::new()));
+        assert_eq!(built.match_uri("todo://lists"), None);
     }
 
     #[test]

@@ -5,18 +5,18 @@ use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 use toolyard_protocol::raw::to_raw;
 
-use crate::tool::Failure;
+use crate::tool::CallFailure;
 
 /// The contents of a resource: a text, bytes, or the word that there is no such thing. A [`Value`] becomes JSON, and `None`
 /// is not found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResourceReply {
-    content: Content,
+    content: ReplyContent,
     mime_type: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Content {
+enum ReplyContent {
     Text(String),
     Bytes(Vec<u8>),
     NotFound,
@@ -25,17 +25,17 @@ enum Content {
 impl ResourceReply {
     /// A text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { content: Content::Text(text.into()), mime_type: None }
+        Self { content: ReplyContent::Text(text.into()), mime_type: None }
     }
 
     /// Bytes, such as a picture.
     pub fn bytes(bytes: impl Into<Vec<u8>>) -> Self {
-        Self { content: Content::Bytes(bytes.into()), mime_type: None }
+        Self { content: ReplyContent::Bytes(bytes.into()), mime_type: None }
     }
 
     /// There is no such resource, for this user.
     pub fn not_found() -> Self {
-        Self { content: Content::NotFound, mime_type: None }
+        Self { content: ReplyContent::NotFound, mime_type: None }
     }
 
     /// What kind of content it is, where it is another than the definition says.
@@ -45,25 +45,31 @@ impl ResourceReply {
     }
 
     /// The body of the answer.
-    pub(super) fn into_contents(self, uri: String, usual: Option<&str>) -> Result<Box<RawValue>, Failure> {
+    pub(super) fn into_contents(
+        self,
+        uri: String,
+        usual: Option<&str>,
+    ) -> Result<Box<RawValue>, CallFailure> {
         let mime_type = self.mime_type.as_deref().or(usual);
         let (text, blob) = match self.content {
-            Content::Text(text) => (Some(text), None),
-            Content::Bytes(bytes) => (None, Some(STANDARD.encode(bytes))),
-            Content::NotFound => return Err(Failure::not_found(format!("there is no resource {uri}"))),
+            ReplyContent::Text(text) => (Some(text), None),
+            ReplyContent::Bytes(bytes) => (None, Some(STANDARD.encode(bytes))),
+            ReplyContent::NotFound => {
+                return Err(CallFailure::not_found(format!("there is no resource {uri}")));
+            }
         };
-        Ok(to_raw(&Contents { contents: [Written { uri, mime_type, text, blob }] }))
+        Ok(to_raw(&ResourceContents { contents: [ContentBlock { uri, mime_type, text, blob }] }))
     }
 }
 
 #[derive(Serialize)]
-struct Contents<'a> {
-    contents: [Written<'a>; 1],
+struct ResourceContents<'a> {
+    contents: [ContentBlock<'a>; 1],
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Written<'a> {
+struct ContentBlock<'a> {
     uri: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     mime_type: Option<&'a str>,

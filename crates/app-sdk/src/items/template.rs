@@ -6,27 +6,27 @@ use serde_json::{Map, Value};
 
 /// What a URI begins with, and then values, each with what stands behind it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Template {
+pub(super) struct UriTemplate {
     front: String,
-    variables: Vec<Variable>,
+    variables: Vec<TemplateVariable>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Variable {
+struct TemplateVariable {
     name: String,
-    takes: Takes,
+    kind: VariableKind,
     behind: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Takes {
+enum VariableKind {
     /// `{name}`: no slash.
     Segment,
     /// `{+name}`: anything.
     Anything,
 }
 
-impl Template {
+impl UriTemplate {
     /// A URI that only fits itself.
     pub(super) fn exact(uri: &str) -> Self {
         Self { front: uri.to_owned(), variables: Vec::new() }
@@ -42,8 +42,8 @@ impl Template {
                 return Err(format!("put something between `{{{inside}}}` and the variable before it"));
             }
             let (name, takes) = match inside.strip_prefix('+') {
-                Some(name) => (name, Takes::Anything),
-                None => (inside, Takes::Segment),
+                Some(name) => (name, VariableKind::Anything),
+                None => (inside, VariableKind::Segment),
             };
             if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
                 return Err(format!(
@@ -53,22 +53,26 @@ impl Template {
             if template.variables.iter().any(|before| before.name == name) {
                 return Err(format!("`{name}` comes twice"));
             }
-            template.variables.push(Variable { name: name.to_owned(), takes, behind: behind.to_owned() });
+            template.variables.push(TemplateVariable {
+                name: name.to_owned(),
+                kind: takes,
+                behind: behind.to_owned(),
+            });
         }
         Ok(template)
     }
 
     /// The values with which the template is this URI. Each but the last is as short as it can be.
-    pub(super) fn values(&self, uri: &str) -> Option<Map<String, Value>> {
+    pub(super) fn extract_values(&self, uri: &str) -> Option<Map<String, Value>> {
         let (mut values, mut rest) = (Map::new(), uri.strip_prefix(self.front.as_str())?);
-        for (index, Variable { name, takes, behind }) in self.variables.iter().enumerate() {
+        for (index, TemplateVariable { name, kind: takes, behind }) in self.variables.iter().enumerate() {
             let is_last = index + 1 == self.variables.len();
             let end = if is_last { rest.strip_suffix(behind.as_str())?.len() } else { rest.find(behind)? };
             let (value, tail) = rest.split_at(end);
-            if value.is_empty() || (*takes == Takes::Segment && value.contains('/')) {
+            if value.is_empty() || (*takes == VariableKind::Segment && value.contains('/')) {
                 return None;
             }
-            values.insert(name.clone(), decoded(value)?.into());
+            values.insert(name.clone(), percent_decode(value)?.into());
             rest = tail.strip_prefix(behind.as_str())?;
         }
         rest.is_empty().then_some(values)
@@ -76,7 +80,7 @@ impl Template {
 }
 
 /// A value without its percent signs; none where they do not spell a text.
-fn decoded(value: &str) -> Option<String> {
+fn percent_decode(value: &str) -> Option<String> {
     let (mut bytes, mut rest) = (Vec::with_capacity(value.len()), value.as_bytes());
     while let Some((&first, tail)) = rest.split_first() {
         let code = tail.get(..2).and_then(|code| std::str::from_utf8(code).ok());
@@ -102,7 +106,7 @@ mod tests {
     use super::*;
 
     fn values(template: &str, uri: &str) -> Option<Value> {
-        Template::parse(template).unwrap().values(uri).map(Value::Object)
+        UriTemplate::parse(template).unwrap().extract_values(uri).map(Value::Object)
     }
 
     #[test]
@@ -140,7 +144,7 @@ mod tests {
             ("a://{}", "expected {name}"),
             ("a://{x}/{x}", "twice"),
         ] {
-            let error = Template::parse(template).unwrap_err();
+            let error = UriTemplate::parse(template).unwrap_err();
             assert!(error.contains(word), "{template}: {error}");
         }
     }

@@ -10,13 +10,13 @@ use tokio_tungstenite::{
     WebSocketStream, client_async_with_config,
     tungstenite::{Message, protocol::CloseFrame, protocol::WebSocketConfig},
 };
-use toolyard_net::{Guard, Stream};
+use toolyard_net::{DialedStream, Guard};
 use toolyard_protocol::{
-    secret::Secret,
-    session::{Sender, ToApp, app_messages::ConnectionAck, iso_millis},
+    secret::SecretText,
+    session::{AppSender, ToApp, app_messages::ConnectionAck, iso_millis},
 };
 
-use super::{init, platform::Target};
+use super::{init_message, platform::SocketTarget};
 use crate::{clock::Clock, limits::MAX_MESSAGE_BYTES};
 
 /// Bytes that a socket reads at once. Sessions are many and their messages small.
@@ -25,11 +25,11 @@ const READ_BUFFER: usize = 8 * 1024;
 /// How long opening a connection may take; the bound of the whole start is shorter or longer, as it is set.
 const DIAL_LIMIT: Duration = Duration::from_secs(10);
 
-pub(super) type Socket = WebSocketStream<Stream>;
+pub(super) type SessionSocket = WebSocketStream<DialedStream>;
 
 /// Why there is no connection.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum ConnectError {
+pub(crate) enum SocketConnectError {
     #[error("{url} cannot be reached: {detail}")]
     NotReached { url: String, detail: String },
     #[error("the platform refused the connection: {0}")]
@@ -42,16 +42,16 @@ pub(crate) enum ConnectError {
 
 /// Opens sockets. Where they lead was decided before: only to the server that the app was configured with.
 #[derive(Debug, Clone)]
-pub(crate) struct Dialer(toolyard_net::Dialer);
+pub(crate) struct AppSocketDialer(toolyard_net::GuardedDialer);
 
-impl Dialer {
+impl AppSocketDialer {
     pub(crate) fn new() -> Self {
-        Self(toolyard_net::Dialer::new(Guard::open(), DIAL_LIMIT))
+        Self(toolyard_net::GuardedDialer::new(Guard::unrestricted(), DIAL_LIMIT))
     }
 
-    async fn dial(&self, target: &Target) -> Result<Socket, ConnectError> {
+    async fn dial(&self, target: &SocketTarget) -> Result<SessionSocket, SocketConnectError> {
         let url = target.socket.as_str();
-        let unreached = |detail: String| ConnectError::NotReached { url: url.to_owned(), detail };
+        let unreached = |detail: String| SocketConnectError::NotReached { url: url.to_owned(), detail };
         let uri: Uri = url.parse().map_err(|error| unreached(format!("{error}")))?;
         let stream = self.0.dial(&uri).await.map_err(|error| unreached(error.to_string()))?;
         let config = WebSocketConfig::default()
@@ -65,48 +65,48 @@ impl Dialer {
 }
 
 /// Everything that is needed to connect, and to connect again.
-pub(super) struct Link {
-    pub(super) dialer: Dialer,
-    pub(super) target: Target,
-    pub(super) sender: Sender,
-    pub(super) api_key: Secret,
+pub(super) struct SocketConnector {
+    pub(super) dialer: AppSocketDialer,
+    pub(super) target: SocketTarget,
+    pub(super) sender: AppSender,
+    pub(super) api_key: SecretText,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) wait: Duration,
 }
 
-impl Link {
+impl SocketConnector {
     /// An acknowledged connection.
-    pub(super) async fn connect(&self) -> Result<(Socket, ConnectionAck), ConnectError> {
+    pub(super) async fn connect(&self) -> Result<(SessionSocket, ConnectionAck), SocketConnectError> {
         let connected = timeout(self.wait, async {
             let mut socket = self.dialer.dial(&self.target).await?;
-            let init = init(&self.sender, &self.api_key, iso_millis(self.clock.now()));
-            socket.send(Message::text(init)).await.map_err(|_| ConnectError::Broken)?;
-            let ack = acknowledged(&mut socket).await?;
+            let init = init_message(&self.sender, &self.api_key, iso_millis(self.clock.now()));
+            socket.send(Message::text(init)).await.map_err(|_| SocketConnectError::Broken)?;
+            let ack = wait_for_ack(&mut socket).await?;
             Ok((socket, ack))
         });
-        connected.await.unwrap_or(Err(ConnectError::TooLate(self.wait)))
+        connected.await.unwrap_or(Err(SocketConnectError::TooLate(self.wait)))
     }
 }
 
-async fn acknowledged(socket: &mut Socket) -> Result<ConnectionAck, ConnectError> {
+async fn wait_for_ack(socket: &mut SessionSocket) -> Result<ConnectionAck, SocketConnectError> {
     while let Some(message) = socket.next().await {
         let text = match message {
             Ok(Message::Text(text)) => text,
             Ok(Message::Close(Some(CloseFrame { code, reason }))) => {
-                return Err(ConnectError::Refused(format!("closed with {} {reason}", u16::from(code))));
+                return Err(SocketConnectError::Refused(format!("closed with {} {reason}", u16::from(code))));
             }
-            Ok(Message::Close(None)) | Err(_) => return Err(ConnectError::Broken),
+            Ok(Message::Close(None)) | Err(_) => return Err(SocketConnectError::Broken),
             Ok(Message::Binary(_) | Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => continue,
         };
-        match ToApp::read(&text) {
+        match ToApp::parse(&text) {
             Ok(ToApp::ConnectionAck(ack)) => return Ok(*ack),
             Ok(ToApp::ConnectionError(error)) => {
                 let code = error.code.map(|code| format!("{code}: ")).unwrap_or_default();
-                return Err(ConnectError::Refused(format!("{code}{}", error.message)));
+                return Err(SocketConnectError::Refused(format!("{code}{}", error.message)));
             }
             Ok(_) => {}
             Err(error) => tracing::warn!(%error, "a message of the platform cannot be read"),
         }
     }
-    Err(ConnectError::Broken)
+    Err(SocketConnectError::Broken)
 }

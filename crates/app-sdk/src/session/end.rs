@@ -45,21 +45,21 @@ impl fmt::Display for EndReason {
 
 /// A wish to end, from wherever it comes.
 #[derive(Debug, Default)]
-pub(super) struct Ending {
+pub(super) struct EndRequest {
     reason: OnceLock<EndReason>,
-    asked: CancellationToken,
+    requested: CancellationToken,
 }
 
-impl Ending {
-    pub(super) fn ask(&self, reason: EndReason) {
+impl EndRequest {
+    pub(super) fn request(&self, reason: EndReason) {
         if self.reason.set(reason).is_ok() {
-            self.asked.cancel();
+            self.requested.cancel();
         }
     }
 
     /// Waits for the wish.
-    pub(super) async fn asked(&self) -> EndReason {
-        self.asked.cancelled().await;
+    pub(super) async fn requested(&self) -> EndReason {
+        self.requested.cancelled().await;
         // Set before the token was.
         self.reason.get().cloned().unwrap_or(EndReason::ConnectionLost)
     }

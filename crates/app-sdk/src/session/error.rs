@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use toolyard_protocol::stream::{MAX_SUBSCRIPTIONS, Rejected};
+use toolyard_protocol::stream::{MAX_SUBSCRIPTIONS, RejectedSubscription};
 
 use crate::limits::{MAX_SPEAKING, MAX_SPEECH_BYTES};
 
@@ -17,7 +17,7 @@ pub enum SessionError {
     Busy,
     /// Not the name of a stream.
     #[error("no such stream: {0}")]
-    NotAStream(#[from] Rejected),
+    NotAStream(#[from] RejectedSubscription),
     /// One stream too many.
     #[error("a session can listen to {MAX_SUBSCRIPTIONS} streams; drop the `Events` that are not needed")]
     TooManyStreams,

@@ -6,19 +6,19 @@ use serde::{Deserialize, de::DeserializeOwned};
 use tokio::sync::broadcast::{self, error::RecvError};
 use toolyard_protocol::{session::speech::Transcription, stream::StreamKind};
 
-use super::{Session, SessionError, streams::Raw};
+use super::{Session, SessionError, streams::RawEvent};
 
 /// Events of one stream, in order. Only so many wait for a slow reader; the oldest are lost then, and
 /// [`missed`](Self::missed) counts them. Drop it to stop listening.
 #[derive(Debug)]
-pub struct Events<T> {
-    reader: broadcast::Receiver<Raw>,
+pub struct SessionEvents<T> {
+    reader: broadcast::Receiver<RawEvent>,
     missed: u64,
     of: PhantomData<fn() -> T>,
 }
 
-impl<T: DeserializeOwned> Events<T> {
-    fn new(reader: broadcast::Receiver<Raw>) -> Self {
+impl<T: DeserializeOwned> SessionEvents<T> {
+    fn new(reader: broadcast::Receiver<RawEvent>) -> Self {
         Self { reader, missed: 0, of: PhantomData }
     }
 
@@ -60,7 +60,7 @@ impl<T: DeserializeOwned> Events<T> {
 #[serde(rename_all = "camelCase")]
 pub struct ButtonPress {
     /// Which one.
-    #[serde(default = "unknown")]
+    #[serde(default = "unknown_button")]
     pub button_id: String,
     /// How.
     #[serde(default)]
@@ -79,18 +79,18 @@ pub enum PressType {
     Short,
 }
 
-fn unknown() -> String {
+fn unknown_button() -> String {
     "unknown".to_owned()
 }
 
 impl Session {
     /// What the user says in a language (`en-US`), or in any (`auto`). The app must declare the microphone permission.
-    pub fn on_transcription(&self, language: &str) -> Result<Events<Transcription>, SessionError> {
+    pub fn on_transcription(&self, language: &str) -> Result<SessionEvents<Transcription>, SessionError> {
         self.subscribe(&format!("{}:{language}", StreamKind::Transcription.as_str()))
     }
 
     /// Buttons of the glasses.
-    pub fn on_button_press(&self) -> Result<Events<ButtonPress>, SessionError> {
+    pub fn on_button_press(&self) -> Result<SessionEvents<ButtonPress>, SessionError> {
         self.subscribe(StreamKind::ButtonPress.as_str())
     }
 
@@ -98,8 +98,8 @@ impl Session {
     /// (`audio_chunk`) is not offered.
     ///
     /// The first reader of a stream makes the session listen to it: the platform is told the full set.
-    pub fn subscribe<T: DeserializeOwned>(&self, stream: &str) -> Result<Events<T>, SessionError> {
-        self.0.streams.read(stream).map(Events::new)
+    pub fn subscribe<T: DeserializeOwned>(&self, stream: &str) -> Result<SessionEvents<T>, SessionError> {
+        self.0.streams.subscribe(stream).map(SessionEvents::new)
     }
 }
 
@@ -111,7 +111,7 @@ mod tests {
     use crate::{limits::EVENT_QUEUE, session::tests::stuck};
 
     fn tell(session: &Session, stream: &str, data: &Value) {
-        session.0.streams.deliver(stream, RawValue::from_string(data.to_string()).unwrap());
+        session.0.streams.deliver_event(stream, RawValue::from_string(data.to_string()).unwrap());
     }
 
     #[tokio::test]
@@ -132,7 +132,7 @@ mod tests {
         tell(&session, "transcription:en-US", &json!({ "text": 7 }));
         tell(&session, "transcription:de-DE", &json!({ "text": "nein" }));
         tell(&session, "transcription:en-US", &json!({ "text": "yes" }));
-        session.close();
+        session.mark_ended();
         assert_eq!(heard.next().await.unwrap().text, "yes");
         assert!(heard.next().await.is_none());
     }

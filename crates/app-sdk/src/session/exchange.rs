@@ -15,34 +15,34 @@ use toolyard_protocol::session::{
     webhook::StopReason,
 };
 
-use super::{EndReason, Session, connect::Socket, replace};
+use super::{EndReason, Session, connect::SessionSocket, replace_value};
 use crate::limits::{CLOSE_WAIT, SHORTEST_PING, SILENT_PINGS};
 
 /// How a connection ended.
-pub(super) enum Left {
+pub(super) enum ConnectionEnd {
     /// The session is over.
     Ended(EndReason),
     /// The connection broke; it may come back.
     Lost,
 }
 
-impl Left {
+impl ConnectionEnd {
     /// A platform that has said that it stops the app does not want it back, however the connection ends.
-    fn unless(self, stopped: Option<StopReason>) -> Self {
+    fn unless_stopped(self, stopped: Option<StopReason>) -> Self {
         stopped.map_or(self, |reason| Self::Ended(EndReason::Stopped(reason)))
     }
 }
 
 /// Reasons with which the platform ends a session whatever the close code.
-const LAST_WORDS: [&str; 2] = ["App stopped", "User session ended"];
+const FINAL_CLOSE_REASONS: [&str; 2] = ["App stopped", "User session ended"];
 
 /// Runs one connection.
-pub(super) async fn exchange(
+pub(super) async fn run_connection(
     session: &Session,
-    socket: &mut Socket,
+    socket: &mut SessionSocket,
     outbox: &mut mpsc::Receiver<FromApp>,
-) -> Left {
-    let mut wanted = session.0.streams.wanted();
+) -> ConnectionEnd {
+    let mut wanted = session.0.streams.watch_subscriptions();
     let mut pings = interval(session.0.limits.ping_every.max(SHORTEST_PING));
     pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
     pings.tick().await;
@@ -55,27 +55,27 @@ pub(super) async fn exchange(
     }
     loop {
         let out = tokio::select! {
-            reason = session.0.ending.asked() => {
-                farewell(session, socket, &reason).await;
-                return Left::Ended(reason);
+            reason = session.0.ending.requested() => {
+                close_socket(session, socket, &reason).await;
+                return ConnectionEnd::Ended(reason);
             }
             message = socket.next() => {
                 heard = Instant::now();
-                match receive(session, message) {
-                    Received::Taken => continue,
-                    Received::Stopped(reason) => { stopped = Some(reason); continue }
-                    Received::Gone(left) => return left.unless(stopped),
+                match handle_frame(session, message) {
+                    FrameOutcome::Handled => continue,
+                    FrameOutcome::Stopped(reason) => { stopped = Some(reason); continue }
+                    FrameOutcome::Closed(left) => return left.unless_stopped(stopped),
                 }
             }
             Ok(()) = wanted.changed() => {
                 let subscriptions = wanted.borrow_and_update().clone();
-                Message::text(session.write(&FromApp::SubscriptionUpdate(SubscriptionUpdate { subscriptions })))
+                Message::text(session.encode_message(&FromApp::SubscriptionUpdate(SubscriptionUpdate { subscriptions })))
             }
-            Some(message) = outbox.recv() => Message::text(session.write(&message)),
+            Some(message) = outbox.recv() => Message::text(session.encode_message(&message)),
             _ = pings.tick() => {
                 if heard.elapsed() >= silence {
                     tracing::warn!(session = %session.id(), "nothing was heard of the platform for {silence:?}");
-                    return Left::Lost;
+                    return ConnectionEnd::Lost;
                 }
                 Message::Ping(Bytes::new())
             }
@@ -83,82 +83,90 @@ pub(super) async fn exchange(
         // A peer that does not read holds nothing up for longer than a message may wait.
         match timeout(session.0.limits.send_wait, socket.send(out)).await {
             Ok(Ok(())) => {}
-            Ok(Err(_)) => return last_words(session, socket, stopped).await,
-            Err(_) => return Left::Lost.unless(stopped),
+            Ok(Err(_)) => return read_last_frames(session, socket, stopped).await,
+            Err(_) => return ConnectionEnd::Lost.unless_stopped(stopped),
         }
     }
 }
 
 /// Reads what the peer said before a write to it failed: it may have closed properly, and not want us back.
-async fn last_words(session: &Session, socket: &mut Socket, mut stopped: Option<StopReason>) -> Left {
+async fn read_last_frames(
+    session: &Session,
+    socket: &mut SessionSocket,
+    mut stopped: Option<StopReason>,
+) -> ConnectionEnd {
     let reading = async {
         loop {
-            match receive(session, socket.next().await) {
-                Received::Taken => {}
-                Received::Stopped(reason) => stopped = Some(reason),
-                Received::Gone(left) => return left,
+            match handle_frame(session, socket.next().await) {
+                FrameOutcome::Handled => {}
+                FrameOutcome::Stopped(reason) => stopped = Some(reason),
+                FrameOutcome::Closed(left) => return left,
             }
         }
     };
-    let left = timeout(CLOSE_WAIT, reading).await.unwrap_or(Left::Lost);
-    left.unless(stopped)
+    let left = timeout(CLOSE_WAIT, reading).await.unwrap_or(ConnectionEnd::Lost);
+    left.unless_stopped(stopped)
 }
 
 /// What a frame did.
-enum Received {
-    Taken,
+enum FrameOutcome {
+    Handled,
     Stopped(StopReason),
-    Gone(Left),
+    Closed(ConnectionEnd),
 }
 
-fn receive(session: &Session, message: Option<Result<Message, tungstenite::Error>>) -> Received {
+fn handle_frame(session: &Session, message: Option<Result<Message, tungstenite::Error>>) -> FrameOutcome {
     match message {
-        Some(Ok(Message::Text(text))) => match ToApp::read(&text) {
-            Ok(message) => take(session, message),
+        Some(Ok(Message::Text(text))) => match ToApp::parse(&text) {
+            Ok(message) => handle_message(session, message),
             Err(error) => {
                 tracing::warn!(session = %session.id(), %error, "a message of the platform cannot be read");
-                Received::Taken
+                FrameOutcome::Handled
             }
         },
         // tungstenite answers pings by itself; sound is not offered.
         Some(Ok(Message::Binary(_) | Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {
-            Received::Taken
+            FrameOutcome::Handled
         }
-        Some(Ok(Message::Close(frame))) => Received::Gone(closed(frame)),
+        Some(Ok(Message::Close(frame))) => FrameOutcome::Closed(close_outcome(frame)),
         Some(Err(error)) => {
             tracing::debug!(session = %session.id(), %error, "the connection broke");
-            Received::Gone(Left::Lost)
+            FrameOutcome::Closed(ConnectionEnd::Lost)
         }
-        None => Received::Gone(Left::Lost),
+        None => FrameOutcome::Closed(ConnectionEnd::Lost),
     }
 }
 
-fn closed(frame: Option<CloseFrame>) -> Left {
-    let Some(CloseFrame { code, reason }) = frame else { return Left::Lost };
+fn close_outcome(frame: Option<CloseFrame>) -> ConnectionEnd {
+    let Some(CloseFrame { code, reason }) = frame else { return ConnectionEnd::Lost };
     let last = matches!(code, CloseCode::Normal | CloseCode::Away)
-        || LAST_WORDS.iter().any(|words| reason.contains(words));
+        || FINAL_CLOSE_REASONS.iter().any(|words| reason.contains(words));
     let reason = reason.to_string();
-    if last { Left::Ended(EndReason::Closed { code: code.into(), reason }) } else { Left::Lost }
+    if last {
+        ConnectionEnd::Ended(EndReason::Closed { code: code.into(), reason })
+    } else {
+        ConnectionEnd::Lost
+    }
 }
 
 /// Takes a message of the platform.
-fn take(session: &Session, message: ToApp) -> Received {
+fn handle_message(session: &Session, message: ToApp) -> FrameOutcome {
     match message {
-        ToApp::DataStream(event) => session.0.streams.deliver(&event.stream_type, event.data),
-        ToApp::SettingsUpdate(update) => session.take_settings(&update.settings),
+        ToApp::DataStream(event) => session.0.streams.deliver_event(&event.stream_type, event.data),
+        ToApp::SettingsUpdate(update) => session.replace_settings(&update.settings),
         ToApp::SystemSettingsUpdate(update) => {
             session.0.settings.send_if_modified(|now| {
-                let then = now.with(None, Some(update.settings));
-                replace(now, then)
+                let then = now.with_updates(None, Some(update.settings));
+                replace_value(now, then)
             });
         }
         ToApp::CapabilitiesUpdate(update) => {
-            session.0.capabilities.send_if_modified(|now| replace(now, update.capabilities));
+            session.0.capabilities.send_if_modified(|now| replace_value(now, update.capabilities));
         }
-        ToApp::AudioPlayResponse(response) => session.0.speaking.answered(response),
+        ToApp::AudioPlayResponse(response) => session.0.speaking.resolve_request(response),
         ToApp::AppStopped(stopped) => {
             // The close comes next, or the connection breaks: neither is a reason to come back.
-            return Received::Stopped(stopped.reason.unwrap_or(StopReason::SystemStop));
+            return FrameOutcome::Stopped(stopped.reason.unwrap_or(StopReason::SystemStop));
         }
         ToApp::PermissionError(error) => {
             for dropped in error.details {
@@ -185,16 +193,16 @@ fn take(session: &Session, message: ToApp) -> Received {
         | ToApp::CustomMessage(_)
         | ToApp::Pong => {}
     }
-    Received::Taken
+    FrameOutcome::Handled
 }
 
 /// Closes a connection from our side, politely and not for long.
-async fn farewell(session: &Session, socket: &mut Socket, reason: &EndReason) {
+async fn close_socket(session: &Session, socket: &mut SessionSocket, reason: &EndReason) {
     let goodbye = async {
         if *reason == EndReason::Replaced {
             // "Do not start me again when this socket closes": the new one is on its way.
             let release = OwnershipRelease { reason: Some("switching_clouds".to_owned()) };
-            socket.send(Message::text(session.write(&FromApp::OwnershipRelease(release)))).await?;
+            socket.send(Message::text(session.encode_message(&FromApp::OwnershipRelease(release)))).await?;
         }
         let code = if *reason == EndReason::AppStopped { CloseCode::Away } else { CloseCode::Normal };
         socket.close(Some(CloseFrame { code, reason: "".into() })).await?;

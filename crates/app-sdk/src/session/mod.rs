@@ -15,8 +15,8 @@ mod end;
 mod error;
 mod events;
 mod exchange;
-mod life;
 mod platform;
+mod session_task;
 mod settings;
 mod show;
 mod speak;
@@ -34,33 +34,33 @@ use toolyard_protocol::{
     AppSessionId, UserId,
     device::Capabilities,
     session::{
-        FromApp, Sender,
+        AppSender, FromApp,
         app_messages::{ConnectionAck, ConnectionInit},
         iso_millis,
     },
 };
 
-pub(crate) use connect::Dialer;
+pub(crate) use connect::AppSocketDialer;
 pub use end::EndReason;
 pub use error::SessionError;
-pub use events::{ButtonPress, Events, PressType};
-pub(crate) use platform::Platform;
-pub use settings::Settings;
-pub use show::Show;
-pub(crate) use start::{StartError, start};
-pub(crate) use table::Sessions;
+pub use events::{ButtonPress, PressType, SessionEvents};
+pub(crate) use platform::PlatformServer;
+pub use settings::UserSettings;
+pub use show::ShowRequest;
+pub(crate) use start::{SessionStartError, start_session};
+pub(crate) use table::SessionTable;
 
 use crate::{
     clock::Clock,
-    limits::{Limits, OUTBOX},
+    limits::{AppLimits, OUTBOX},
 };
-use end::Ending;
-use speak::Speaking;
-use streams::Streams;
+use end::EndRequest;
+use speak::PendingSpeech;
+use streams::SubscribedStreams;
 
 /// Whether the platform can be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Connection {
+pub enum SessionConnection {
     /// The socket is open.
     Connected,
     /// The socket broke, and the SDK tries to get it back.
@@ -82,47 +82,47 @@ pub enum Connection {
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct Session(Arc<Inner>);
+pub struct Session(Arc<SessionState>);
 
-struct Inner {
-    sender: Sender,
+struct SessionState {
+    sender: AppSender,
     user: UserId,
     /// `http(s)://host:port` of the platform.
     platform: String,
     clock: Arc<dyn Clock>,
-    limits: Limits,
+    limits: AppLimits,
     outbox: mpsc::Sender<FromApp>,
-    connection: watch::Sender<Connection>,
+    connection: watch::Sender<SessionConnection>,
     capabilities: watch::Sender<Option<Arc<Capabilities>>>,
-    settings: watch::Sender<Settings>,
-    streams: Streams,
-    speaking: Speaking,
-    ending: Ending,
+    settings: watch::Sender<UserSettings>,
+    streams: SubscribedStreams,
+    speaking: PendingSpeech,
+    ending: EndRequest,
 }
 
 impl Session {
     /// A session and what waits for its socket.
     pub(crate) fn new(
-        sender: Sender,
+        sender: AppSender,
         user: UserId,
         platform: String,
         clock: Arc<dyn Clock>,
-        limits: Limits,
+        limits: AppLimits,
     ) -> (Self, mpsc::Receiver<FromApp>) {
         let (outbox, waiting) = mpsc::channel(OUTBOX);
-        let inner = Inner {
+        let inner = SessionState {
             sender,
             user,
             platform,
             clock,
             limits,
             outbox,
-            connection: watch::Sender::new(Connection::Connected),
+            connection: watch::Sender::new(SessionConnection::Connected),
             capabilities: watch::Sender::default(),
             settings: watch::Sender::default(),
-            streams: Streams::default(),
-            speaking: Speaking::default(),
-            ending: Ending::default(),
+            streams: SubscribedStreams::default(),
+            speaking: PendingSpeech::default(),
+            ending: EndRequest::default(),
         };
         (Self(Arc::new(inner)), waiting)
     }
@@ -148,34 +148,34 @@ impl Session {
     }
 
     /// The user's settings now.
-    pub fn settings(&self) -> Settings {
+    pub fn settings(&self) -> UserSettings {
         self.0.settings.borrow().clone()
     }
 
     /// The same, to wait for a change.
-    pub fn watch_settings(&self) -> watch::Receiver<Settings> {
+    pub fn watch_settings(&self) -> watch::Receiver<UserSettings> {
         self.0.settings.subscribe()
     }
 
     /// Whether the platform can be reached now.
-    pub fn connection(&self) -> Connection {
+    pub fn connection(&self) -> SessionConnection {
         *self.0.connection.borrow()
     }
 
     /// The same, to wait for a change.
-    pub fn watch_connection(&self) -> watch::Receiver<Connection> {
+    pub fn watch_connection(&self) -> watch::Receiver<SessionConnection> {
         self.0.connection.subscribe()
     }
 
     /// Waits until the session is over.
     pub async fn ended(&self) {
         // The sender lives in the session itself, so there is always an answer.
-        let _ = self.0.connection.subscribe().wait_for(|now| *now == Connection::Ended).await;
+        let _ = self.0.connection.subscribe().wait_for(|now| *now == SessionConnection::Ended).await;
     }
 
     /// Queues a message for the socket; waits, within a bound, while the queue is full.
     async fn send(&self, message: FromApp) -> Result<(), SessionError> {
-        if self.connection() != Connection::Connected {
+        if self.connection() != SessionConnection::Connected {
             return Err(SessionError::NotConnected);
         }
         match timeout(self.0.limits.send_wait, self.0.outbox.send(message)).await {
@@ -186,51 +186,51 @@ impl Session {
     }
 
     /// A message as it goes over the socket.
-    fn write(&self, message: &FromApp) -> String {
-        message.to_text(&self.0.sender, &self.now())
+    fn encode_message(&self, message: &FromApp) -> String {
+        message.to_text(&self.0.sender, &self.timestamp_now())
     }
 
-    fn now(&self) -> String {
+    fn timestamp_now(&self) -> String {
         iso_millis(self.0.clock.now())
     }
 
     /// The connection is there, for the first time or again.
-    fn connected(&self, ack: ConnectionAck) {
-        self.0.capabilities.send_if_modified(|now| replace(now, ack.capabilities));
+    fn mark_connected(&self, ack: ConnectionAck) {
+        self.0.capabilities.send_if_modified(|now| replace_value(now, ack.capabilities));
         self.0.settings.send_if_modified(|now| {
-            let then = now.with(ack.settings.as_deref(), ack.system_settings);
-            replace(now, then)
+            let then = now.with_updates(ack.settings.as_deref(), ack.system_settings);
+            replace_value(now, then)
         });
-        self.0.connection.send_replace(Connection::Connected);
+        self.0.connection.send_replace(SessionConnection::Connected);
     }
 
     /// Nothing comes or goes any more.
-    fn close(&self) {
-        self.0.connection.send_replace(Connection::Ended);
+    fn mark_ended(&self) {
+        self.0.connection.send_replace(SessionConnection::Ended);
         self.0.streams.close();
         self.0.speaking.close();
     }
 
     /// Asks the session to end. The first reason counts.
-    pub(crate) fn end(&self, reason: EndReason) {
-        self.0.ending.ask(reason);
+    pub(crate) fn request_end(&self, reason: EndReason) {
+        self.0.ending.request(reason);
     }
 
     /// Takes the settings that the platform posts beside the socket.
-    pub(crate) fn take_settings(&self, settings: &[serde_json::Value]) {
+    pub(crate) fn replace_settings(&self, settings: &[serde_json::Value]) {
         self.0.settings.send_if_modified(|now| {
-            let then = now.with(Some(settings), None);
-            replace(now, then)
+            let then = now.with_updates(Some(settings), None);
+            replace_value(now, then)
         });
     }
 
-    fn is(&self, other: &Self) -> bool {
+    fn is_same_session(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
 /// Puts a value in place and says whether it is another one.
-fn replace<T: PartialEq>(now: &mut T, then: T) -> bool {
+fn replace_value<T: PartialEq>(now: &mut T, then: T) -> bool {
     let changed = *now != then;
     *now = then;
     changed
@@ -247,7 +247,7 @@ impl fmt::Debug for Session {
 }
 
 /// The first message of every connection of a session.
-fn init(sender: &Sender, api_key: &toolyard_protocol::secret::Secret, now: String) -> String {
+fn init_message(sender: &AppSender, api_key: &toolyard_protocol::secret::SecretText, now: String) -> String {
     let init = ConnectionInit {
         session_id: Some(sender.session_id.clone()),
         package_name: sender.package_name.clone(),
@@ -267,9 +267,11 @@ mod tests {
 
     /// A session whose socket takes nothing.
     pub(super) fn stuck() -> (Session, mpsc::Receiver<FromApp>) {
-        let sender =
-            Sender { package_name: "com.example.todo".parse().unwrap(), session_id: "s-1".parse().unwrap() };
-        let limits = Limits { send_wait: Duration::from_millis(1), ..Limits::default() };
+        let sender = AppSender {
+            package_name: "com.example.todo".parse().unwrap(),
+            session_id: "s-1".parse().unwrap(),
+        };
+        let limits = AppLimits { send_wait: Duration::from_millis(1), ..AppLimits::default() };
         let platform = "http://127.0.0.1:8787".to_owned();
         Session::new(sender, "ada@example.com".parse().unwrap(), platform, Arc::new(SystemClock), limits)
     }
@@ -288,7 +290,7 @@ mod tests {
     #[tokio::test]
     async fn nothing_is_queued_without_a_connection() {
         let (session, waiting) = stuck();
-        session.0.connection.send_replace(Connection::Lost);
+        session.0.connection.send_replace(SessionConnection::Lost);
         assert_eq!(session.show_text_wall("x").await.unwrap_err(), SessionError::NotConnected);
         assert_eq!(session.speak("x").await.unwrap_err(), SessionError::NotConnected);
         assert_eq!(waiting.len(), 0);

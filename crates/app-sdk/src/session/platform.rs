@@ -6,13 +6,13 @@ use url::{Host, Url};
 
 /// The server that an app belongs to.
 #[derive(Debug, Clone)]
-pub(crate) struct Platform {
+pub(crate) struct PlatformServer {
     configured: Option<(OutsideUrl, Url)>,
 }
 
 /// Where a session connects.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Target {
+pub(crate) struct SocketTarget {
     /// `ws(s)://…/app-ws`
     pub(crate) socket: Url,
     /// The same server for HTTP, without a slash at the end.
@@ -21,7 +21,7 @@ pub(crate) struct Target {
 
 /// Why a URL is not dialed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum NotDialed {
+pub(crate) enum DialRefused {
     #[error("`{0}` is not a WebSocket URL; expected something like wss://example.com/app-ws")]
     NotASocket(String),
     #[error(
@@ -34,11 +34,11 @@ pub(crate) enum NotDialed {
     NoServer(String),
 }
 
-impl Platform {
+impl PlatformServer {
     pub(crate) fn new(server: Option<&str>) -> Result<Self, UrlRefused> {
         let Some(server) = server else { return Ok(Self { configured: None }) };
         // The operator of the app has written it down, so it may lead anywhere.
-        let outside = OutsideUrl::parse(server, &Guard::open())?;
+        let outside = OutsideUrl::parse(server, &Guard::unrestricted())?;
         let url = Url::parse(server).map_err(|error| UrlRefused::Malformed(error.to_string()))?;
         Ok(Self { configured: Some((outside, url)) })
     }
@@ -49,22 +49,22 @@ impl Platform {
     }
 
     /// Says whether a session may connect there.
-    pub(crate) fn target(&self, asked: &str) -> Result<Target, NotDialed> {
+    pub(crate) fn check_target(&self, asked: &str) -> Result<SocketTarget, DialRefused> {
         let shown = || asked.chars().take(200).collect::<String>();
         let socket =
             Url::parse(asked).ok().filter(|url| matches!(url.scheme(), "ws" | "wss") && url.has_host());
-        let socket = socket.ok_or_else(|| NotDialed::NotASocket(shown()))?;
+        let socket = socket.ok_or_else(|| DialRefused::NotASocket(shown()))?;
         match &self.configured {
             Some((_, server)) if is_same(server, &socket) => {}
             Some((server, _)) => {
-                return Err(NotDialed::Foreign { configured: server.to_string(), asked: shown() });
+                return Err(DialRefused::Foreign { configured: server.to_string(), asked: shown() });
             }
             None if is_loopback(&socket) => {}
-            None => return Err(NotDialed::NoServer(shown())),
+            None => return Err(DialRefused::NoServer(shown())),
         }
         let http = socket.as_str().replacen("ws", "http", 1);
         let http = http.split(['?', '#']).next().unwrap_or_default().trim_end_matches("/app-ws");
-        Ok(Target { http: http.trim_end_matches('/').to_owned(), socket })
+        Ok(SocketTarget { http: http.trim_end_matches('/').to_owned(), socket })
     }
 }
 
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     fn allows(server: Option<&str>, asked: &str) -> bool {
-        Platform::new(server).unwrap().target(asked).is_ok()
+        PlatformServer::new(server).unwrap().check_target(asked).is_ok()
     }
 
     #[test]
@@ -129,14 +129,16 @@ mod tests {
 
     #[test]
     fn http_goes_where_the_socket_goes() {
-        let http = |server, asked| Platform::new(Some(server)).unwrap().target(asked).unwrap().http;
+        let http =
+            |server, asked| PlatformServer::new(Some(server)).unwrap().check_target(asked).unwrap().http;
         assert_eq!(http("http://127.0.0.1:8787", "ws://127.0.0.1:8787/app-ws"), "http://127.0.0.1:8787");
         assert_eq!(http("https://a.example", "wss://a.example/x/app-ws?k=1"), "https://a.example/x");
     }
 
     #[test]
     fn the_refusal_says_what_to_do() {
-        let told = |server, asked| Platform::new(server).unwrap().target(asked).unwrap_err().to_string();
+        let told =
+            |server, asked| PlatformServer::new(server).unwrap().check_target(asked).unwrap_err().to_string();
         let foreign = told(Some("http://127.0.0.1:8787/"), "ws://evil.example/app-ws");
         assert!(foreign.contains("belongs to http://127.0.0.1:8787 and"), "{foreign}");
         assert!(told(None, "ws://evil.example/app-ws").contains("configure its server"));

@@ -7,21 +7,21 @@ use serde_json::{Map, Value};
 
 /// Settings as they are at one moment. Cheap to clone.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Settings {
+pub struct UserSettings {
     app: Arc<Map<String, Value>>,
     system: Arc<Map<String, Value>>,
 }
 
-impl Settings {
+impl UserSettings {
     /// A setting of the app: the user's value, else the default that the app defined. `None` where there is neither, or
     /// where it has another type.
     pub fn get<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
-        read(&self.app, key)
+        read_setting(&self.app, key)
     }
 
     /// A setting of the platform, such as `userTimezone` or `metricSystemEnabled`.
     pub fn system<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
-        read(&self.system, key)
+        read_setting(&self.system, key)
     }
 
     /// The keys of the app's settings.
@@ -30,20 +30,20 @@ impl Settings {
     }
 
     /// These settings with the lists that came; a list that did not come stays as it was.
-    pub(super) fn with(&self, app: Option<&[Value]>, system: Option<Map<String, Value>>) -> Self {
+    pub(super) fn with_updates(&self, app: Option<&[Value]>, system: Option<Map<String, Value>>) -> Self {
         Self {
-            app: app.map_or_else(|| Arc::clone(&self.app), |list| Arc::new(values(list))),
+            app: app.map_or_else(|| Arc::clone(&self.app), |list| Arc::new(setting_values(list))),
             system: system.map_or_else(|| Arc::clone(&self.system), Arc::new),
         }
     }
 }
 
-fn read<T: DeserializeOwned>(settings: &Map<String, Value>, key: &str) -> Option<T> {
+fn read_setting<T: DeserializeOwned>(settings: &Map<String, Value>, key: &str) -> Option<T> {
     settings.get(key).and_then(|value| T::deserialize(value).ok())
 }
 
 /// Entries without a key are headings and the like.
-fn values(list: &[Value]) -> Map<String, Value> {
+fn setting_values(list: &[Value]) -> Map<String, Value> {
     let entry = |setting: &Value| {
         let key = setting.get("key")?.as_str()?;
         let given = |name: &str| setting.get(name).filter(|value| !value.is_null());
@@ -67,7 +67,7 @@ mod tests {
             json!({ "type": "slider", "key": "size", "defaultValue": 3, "value": null }),
             json!({ "type": "text", "key": "name" }),
         ];
-        let settings = Settings::default().with(Some(&list), None);
+        let settings = UserSettings::default().with_updates(Some(&list), None);
         assert_eq!(settings.get::<bool>("loud"), Some(true));
         assert_eq!(settings.get::<u8>("size"), Some(3));
         assert_eq!(settings.get::<String>("size"), None);
@@ -78,8 +78,9 @@ mod tests {
     #[test]
     fn one_kind_leaves_the_other_alone() {
         let system = json!({ "userTimezone": "Europe/London" }).as_object().cloned();
-        let settings = Settings::default().with(Some(&[json!({ "key": "a", "value": 1 })]), system);
-        let later = settings.with(Some(&[]), None);
+        let settings =
+            UserSettings::default().with_updates(Some(&[json!({ "key": "a", "value": 1 })]), system);
+        let later = settings.with_updates(Some(&[]), None);
         assert_eq!(later.get::<u8>("a"), None);
         assert_eq!(later.system::<String>("userTimezone").as_deref(), Some("Europe/London"));
     }

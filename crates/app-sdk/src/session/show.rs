@@ -3,27 +3,27 @@
 use std::{future::IntoFuture, time::Duration};
 
 use futures_util::future::BoxFuture;
-use toolyard_protocol::session::{DisplayEvent, FromApp, Layout, View};
+use toolyard_protocol::session::{DisplayEvent, DisplayView, FromApp, Layout};
 
 use super::{Session, SessionError};
 
 /// Something to be shown; `.await` sends it.
 #[must_use = "nothing is shown until it is awaited"]
 #[derive(Debug)]
-pub struct Show {
+pub struct ShowRequest {
     session: Session,
     event: DisplayEvent,
 }
 
-impl Show {
+impl ShowRequest {
     /// Takes it away again after that time. Without it, it stays until something else is shown.
-    pub fn lasting(mut self, time: Duration) -> Self {
+    pub fn for_duration(mut self, time: Duration) -> Self {
         self.event.duration_ms = Some(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
         self
     }
 }
 
-impl IntoFuture for Show {
+impl IntoFuture for ShowRequest {
     type Output = Result<(), SessionError>;
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
@@ -34,28 +34,28 @@ impl IntoFuture for Show {
 
 impl Session {
     /// One text.
-    pub fn show_text_wall(&self, text: impl Into<String>) -> Show {
+    pub fn show_text_wall(&self, text: impl Into<String>) -> ShowRequest {
         self.show(Layout::TextWall { text: text.into() })
     }
 
     /// Two texts, one over the other.
-    pub fn show_double_text_wall(&self, top: impl Into<String>, bottom: impl Into<String>) -> Show {
+    pub fn show_double_text_wall(&self, top: impl Into<String>, bottom: impl Into<String>) -> ShowRequest {
         self.show(Layout::DoubleTextWall { top_text: top.into(), bottom_text: bottom.into() })
     }
 
     /// A text with a title.
-    pub fn show_reference_card(&self, title: impl Into<String>, text: impl Into<String>) -> Show {
+    pub fn show_reference_card(&self, title: impl Into<String>, text: impl Into<String>) -> ShowRequest {
         self.show(Layout::ReferenceCard { title: title.into(), text: text.into() })
     }
 
     /// Nothing.
-    pub fn clear_view(&self) -> Show {
+    pub fn clear_view(&self) -> ShowRequest {
         self.show(Layout::ClearView)
     }
 
     /// Any layout.
-    pub fn show(&self, layout: Layout) -> Show {
-        let event = DisplayEvent { view: View::Main, layout, duration_ms: None, force_display: None };
-        Show { session: self.clone(), event }
+    pub fn show(&self, layout: Layout) -> ShowRequest {
+        let event = DisplayEvent { view: DisplayView::Main, layout, duration_ms: None, force_display: None };
+        ShowRequest { session: self.clone(), event }
     }
 }

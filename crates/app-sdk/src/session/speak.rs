@@ -19,7 +19,7 @@ use url::form_urlencoded;
 use super::{Session, SessionError};
 use crate::{
     limits::{MAX_SPEAKING, MAX_SPEECH_BYTES},
-    lock::lock,
+    lock::lock_unpoisoned,
 };
 
 /// The track for speech; 0 is the speaker, 1 the sound of apps.
@@ -27,47 +27,47 @@ const SPEECH_TRACK: u64 = 2;
 
 /// Requests that wait for their answer.
 #[derive(Debug, Default)]
-pub(super) struct Speaking {
+pub(super) struct PendingSpeech {
     waiting: Mutex<HashMap<String, oneshot::Sender<AudioPlayResponse>>>,
     made: AtomicU64,
 }
 
-impl Speaking {
+impl PendingSpeech {
     /// The answer to one of our requests. Answers to others are none of our business.
-    pub(super) fn answered(&self, response: AudioPlayResponse) {
-        if let Some(waiting) = lock(&self.waiting).remove(&response.request_id) {
+    pub(super) fn resolve_request(&self, response: AudioPlayResponse) {
+        if let Some(waiting) = lock_unpoisoned(&self.waiting).remove(&response.request_id) {
             let _ = waiting.send(response);
         }
     }
 
     /// Nobody will answer any more.
     pub(super) fn close(&self) {
-        lock(&self.waiting).clear();
+        lock_unpoisoned(&self.waiting).clear();
     }
 
-    fn begin(&self, now_ms: i64) -> Result<Request<'_>, SessionError> {
+    fn begin_request(&self, now_ms: i64) -> Result<SpeakRequest<'_>, SessionError> {
         // Requests of one session are counted; the time keeps them apart from those of its predecessor.
         let id = format!("audio_{now_ms}_{}", self.made.fetch_add(1, Ordering::Relaxed));
         let (answer, answered) = oneshot::channel();
-        let mut waiting = lock(&self.waiting);
+        let mut waiting = lock_unpoisoned(&self.waiting);
         if waiting.len() >= MAX_SPEAKING {
             return Err(SessionError::TooMuchSpeech);
         }
         waiting.insert(id.clone(), answer);
-        Ok(Request { of: self, id, answered })
+        Ok(SpeakRequest { pending: self, id, answered })
     }
 }
 
 /// One request; forgets itself when nobody waits for the answer any more.
-struct Request<'a> {
-    of: &'a Speaking,
+struct SpeakRequest<'a> {
+    pending: &'a PendingSpeech,
     id: String,
     answered: oneshot::Receiver<AudioPlayResponse>,
 }
 
-impl Drop for Request<'_> {
+impl Drop for SpeakRequest<'_> {
     fn drop(&mut self) {
-        lock(&self.of.waiting).remove(&self.id);
+        lock_unpoisoned(&self.pending.waiting).remove(&self.id);
     }
 }
 
@@ -79,7 +79,7 @@ impl Session {
         if text.len() > MAX_SPEECH_BYTES {
             return Err(SessionError::SpeechTooLong(text.len()));
         }
-        let mut request = self.0.speaking.begin(self.0.clock.now().as_millisecond())?;
+        let mut request = self.0.speaking.begin_request(self.0.clock.now().as_millisecond())?;
         let query = form_urlencoded::Serializer::new(String::new()).append_pair("text", text).finish();
         let play = AudioPlayRequest {
             request_id: request.id.clone(),
@@ -117,10 +117,11 @@ mod tests {
         let (session, _waiting) = stuck();
         let long = "x".repeat(MAX_SPEECH_BYTES + 1);
         assert_eq!(session.speak(&long).await.unwrap_err(), SessionError::SpeechTooLong(long.len()));
-        let requests: Vec<_> = (0..MAX_SPEAKING).map(|_| session.0.speaking.begin(0).unwrap()).collect();
+        let requests: Vec<_> =
+            (0..MAX_SPEAKING).map(|_| session.0.speaking.begin_request(0).unwrap()).collect();
         assert_eq!(session.speak("x").await.unwrap_err(), SessionError::TooMuchSpeech);
         drop(requests);
-        assert!(session.0.speaking.begin(0).is_ok());
+        assert!(session.0.speaking.begin_request(0).is_ok());
     }
 
     #[tokio::test(start_paused = true)]
@@ -129,7 +130,7 @@ mod tests {
         let wait = session.0.limits.speech_wait;
         assert_eq!(session.speak("x").await.unwrap_err(), SessionError::NoAnswer(wait));
         assert!(matches!(waiting.recv().await, Some(FromApp::AudioPlayRequest(_))));
-        assert!(lock(&session.0.speaking.waiting).is_empty());
+        assert!(lock_unpoisoned(&session.0.speaking.waiting).is_empty());
     }
 
     #[tokio::test]
@@ -147,7 +148,7 @@ mod tests {
         let (session, mut waiting) = stuck();
         let end = async {
             waiting.recv().await;
-            session.close();
+            session.mark_ended();
         };
         let (spoken, ()) = tokio::join!(session.speak("x"), end);
         assert_eq!(spoken.unwrap_err(), SessionError::NotConnected);

@@ -3,21 +3,21 @@
 use std::sync::Arc;
 
 use tokio::time::timeout;
-use toolyard_protocol::session::{Sender, webhook::SessionRequest};
+use toolyard_protocol::session::{AppSender, webhook::SessionRequest};
 
 use super::{
     EndReason, Session,
-    connect::{ConnectError, Link},
-    life::Life,
-    platform::NotDialed,
+    connect::{SocketConnectError, SocketConnector},
+    platform::DialRefused,
+    session_task::SessionTask,
 };
 use crate::{limits::REPLACE_WAIT, server::AppServer};
 
 /// Why a session did not start.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum StartError {
+pub(crate) enum SessionStartError {
     #[error(transparent)]
-    NotDialed(#[from] NotDialed),
+    NotDialed(#[from] DialRefused),
     #[error("this app has no API key, so it cannot connect; configure the key from its registration")]
     NoKey,
     #[error("this app has all the sessions that it can hold")]
@@ -25,27 +25,27 @@ pub(crate) enum StartError {
     #[error("this app is stopping")]
     Stopping,
     #[error(transparent)]
-    Connect(#[from] ConnectError),
+    Connect(#[from] SocketConnectError),
 }
 
 /// Connects and lets the session live. Returns once the platform has acknowledged the connection; the app's own hook runs
 /// on.
-pub(crate) async fn start(app: &AppServer, request: SessionRequest) -> Result<(), StartError> {
+pub(crate) async fn start_session(app: &AppServer, request: SessionRequest) -> Result<(), SessionStartError> {
     let shared = app.shared();
     if shared.stopping.is_cancelled() {
-        return Err(StartError::Stopping);
+        return Err(SessionStartError::Stopping);
     }
-    let target = shared.platform.target(request.url().unwrap_or_default())?;
-    let api_key = shared.api_key.clone().ok_or(StartError::NoKey)?;
+    let target = shared.platform.check_target(request.url().unwrap_or_default())?;
+    let api_key = shared.api_key.clone().ok_or(SessionStartError::NoKey)?;
     if let Some(old) = app.sessions().find(&request.user_id) {
-        old.end(EndReason::Replaced);
+        old.request_end(EndReason::Replaced);
         // A stuck one does not hold up the new one.
         let _ = timeout(REPLACE_WAIT, old.ended()).await;
     }
-    let room = Arc::clone(&shared.session_room).try_acquire_owned().map_err(|_| StartError::Full)?;
+    let room = Arc::clone(&shared.session_room).try_acquire_owned().map_err(|_| SessionStartError::Full)?;
 
-    let sender = Sender { package_name: shared.package.clone(), session_id: request.session_id };
-    let link = Link {
+    let sender = AppSender { package_name: shared.package.clone(), session_id: request.session_id };
+    let link = SocketConnector {
         dialer: shared.dialer.clone(),
         target,
         sender: sender.clone(),
@@ -58,18 +58,18 @@ pub(crate) async fn start(app: &AppServer, request: SessionRequest) -> Result<()
     let platform = link.target.http.clone();
     let clock = Arc::clone(&shared.clock);
     let (session, outbox) = Session::new(sender, request.user_id, platform, clock, shared.limits.clone());
-    session.connected(ack);
+    session.mark_connected(ack);
     // Two requests at once have both connected: the later one stays.
     if let Some(old) = app.sessions().insert(session.clone()) {
-        old.end(EndReason::Replaced);
+        old.request_end(EndReason::Replaced);
     }
     // A stop that has counted the sessions before this one came must not miss it.
     if shared.stopping.is_cancelled() {
-        session.end(EndReason::AppStopped);
+        session.request_end(EndReason::AppStopped);
     }
     tracing::info!(session = %session.id(), "session started");
-    let life = Life { session: session.clone(), link, socket, outbox, room };
-    shared.tasks.spawn(life.live(app.clone()));
-    app.started(session);
+    let life = SessionTask { session: session.clone(), connector: link, socket, outbox, room };
+    shared.tasks.spawn(life.run_to_end(app.clone()));
+    app.spawn_on_session(session);
     Ok(())
 }

@@ -4,50 +4,50 @@ use std::{collections::HashMap, sync::Mutex};
 
 use toolyard_protocol::{AppSessionId, UserId};
 
-use super::{Connection, EndReason, Session};
-use crate::lock::lock;
+use super::{EndReason, Session, SessionConnection};
+use crate::lock::lock_unpoisoned;
 
 #[derive(Debug, Default)]
-pub(crate) struct Sessions(Mutex<HashMap<UserId, Session>>);
+pub(crate) struct SessionTable(Mutex<HashMap<UserId, Session>>);
 
-impl Sessions {
+impl SessionTable {
     /// The user's session, only while it is connected: with a broken one nothing can be shown.
-    pub(crate) fn connected(&self, user: &UserId) -> Option<Session> {
-        self.find(user).filter(|session| session.connection() == Connection::Connected)
+    pub(crate) fn find_connected(&self, user: &UserId) -> Option<Session> {
+        self.find(user).filter(|session| session.connection() == SessionConnection::Connected)
     }
 
     /// The user's session, connected or lost.
     pub(crate) fn find(&self, user: &UserId) -> Option<Session> {
-        lock(&self.0).get(user).cloned()
+        lock_unpoisoned(&self.0).get(user).cloned()
     }
 
     pub(crate) fn count(&self) -> usize {
-        lock(&self.0).len()
+        lock_unpoisoned(&self.0).len()
     }
 
     /// Puts a session in its place and gives back the one that was there.
     pub(super) fn insert(&self, session: Session) -> Option<Session> {
-        lock(&self.0).insert(session.user().clone(), session)
+        lock_unpoisoned(&self.0).insert(session.user().clone(), session)
     }
 
     /// Takes a session out, unless another one has taken its place.
     pub(super) fn remove(&self, session: &Session) {
-        let mut sessions = lock(&self.0);
-        if sessions.get(session.user()).is_some_and(|found| found.is(session)) {
+        let mut sessions = lock_unpoisoned(&self.0);
+        if sessions.get(session.user()).is_some_and(|found| found.is_same_session(session)) {
             sessions.remove(session.user());
         }
     }
 
     /// Ends one run of the app for a user. A run that is over already is not an error.
-    pub(crate) fn stop(&self, user: &UserId, id: &AppSessionId, reason: EndReason) {
+    pub(crate) fn stop_session(&self, user: &UserId, id: &AppSessionId, reason: EndReason) {
         if let Some(session) = self.find(user).filter(|session| session.id() == id) {
-            session.end(reason);
+            session.request_end(reason);
         }
     }
 
     pub(crate) fn end_all(&self) {
-        for session in lock(&self.0).values() {
-            session.end(EndReason::AppStopped);
+        for session in lock_unpoisoned(&self.0).values() {
+            session.request_end(EndReason::AppStopped);
         }
     }
 }

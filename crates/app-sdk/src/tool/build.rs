@@ -11,7 +11,7 @@ use toolyard_protocol::{
     tool::{ActivationPhrases, Category, ToolDefinition, ToolExtensions},
 };
 
-use super::{Run, Tool, schema};
+use super::{AppToolHandler, Tool, schema};
 
 /// A tool that cannot be offered, with everything that is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -26,15 +26,15 @@ pub struct InvalidTool {
 /// A tool in the making; [`build`](Self::build) ends it.
 #[must_use = "call `build` and register the tool"]
 pub struct ToolBuilder {
-    definition: Written,
+    definition: DefinitionBody,
     extensions: ToolExtensions,
-    run: Run,
+    run: AppToolHandler,
 }
 
 /// A definition in the order in which people read it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Written {
+struct DefinitionBody {
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
@@ -42,15 +42,15 @@ struct Written {
     input_schema: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
     output_schema: Option<Value>,
-    #[serde(skip_serializing_if = "Hints::is_empty")]
-    annotations: Hints,
+    #[serde(skip_serializing_if = "ToolHints::is_empty")]
+    annotations: ToolHints,
     #[serde(skip_serializing_if = "Option::is_none")]
     mentra_extensions: Option<ToolExtensions>,
 }
 
 #[derive(Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Hints {
+struct ToolHints {
     #[serde(skip_serializing_if = "Option::is_none")]
     read_only_hint: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,21 +59,21 @@ struct Hints {
     idempotent_hint: Option<bool>,
 }
 
-impl Hints {
+impl ToolHints {
     fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
 impl ToolBuilder {
-    pub(super) fn new(name: String, description: String, input_schema: Value, run: Run) -> Self {
-        let definition = Written {
+    pub(super) fn new(name: String, description: String, input_schema: Value, run: AppToolHandler) -> Self {
+        let definition = DefinitionBody {
             name,
             title: None,
             description,
             input_schema,
             output_schema: None,
-            annotations: Hints::default(),
+            annotations: ToolHints::default(),
             mentra_extensions: None,
         };
         Self { definition, extensions: ToolExtensions::default(), run }
@@ -146,7 +146,7 @@ impl ToolBuilder {
     /// The type of the structured result, where the handler's own type does not say it: for handlers that give a
     /// [`ToolReply`](super::ToolReply).
     pub fn output<T: JsonSchema>(self) -> Self {
-        self.with_output(Some(schema::of_result::<T>()))
+        self.with_output(Some(schema::result_schema::<T>()))
     }
 
     /// Checks the definition: the name has no colon, schemas describe objects, and every bound is kept.
@@ -160,7 +160,7 @@ impl ToolBuilder {
             let message = "expected \"object\": wrap lists and single values into a struct";
             problems.push(Problem::new("tool.outputSchema.type", message));
         }
-        match ToolDefinition::read(&to_raw(&self.definition), "tool") {
+        match ToolDefinition::parse(&to_raw(&self.definition), "tool") {
             Ok(definition) if problems.is_empty() => {
                 return Ok(Tool { definition: Arc::new(definition), run: self.run });
             }

@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use toolyard_protocol::{CallId, UserId, call::Progress, trace::TraceParent};
+use toolyard_protocol::{CallId, UserId, call::CallProgress, trace::TraceParent};
 
 use crate::{
     limits::PROGRESS_QUEUE,
-    session::{Session, Sessions},
+    session::{Session, SessionTable},
 };
 
 /// One call, from the inside of its handler. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
     facts: Arc<CallFacts>,
-    sessions: Arc<Sessions>,
-    progress: Option<mpsc::Sender<Progress>>,
+    sessions: Arc<SessionTable>,
+    progress: Option<mpsc::Sender<CallProgress>>,
     cancel: CancellationToken,
 }
 
@@ -32,15 +32,15 @@ pub(crate) struct CallFacts {
 }
 
 /// Progress on its way from the handler to the connection.
-pub(crate) fn progress_channel() -> (mpsc::Sender<Progress>, mpsc::Receiver<Progress>) {
+pub(crate) fn progress_channel() -> (mpsc::Sender<CallProgress>, mpsc::Receiver<CallProgress>) {
     mpsc::channel(PROGRESS_QUEUE)
 }
 
 impl ToolContext {
     pub(crate) fn new(
         facts: CallFacts,
-        sessions: Arc<Sessions>,
-        progress: Option<mpsc::Sender<Progress>>,
+        sessions: Arc<SessionTable>,
+        progress: Option<mpsc::Sender<CallProgress>>,
         cancel: CancellationToken,
     ) -> Self {
         Self { facts: Arc::new(facts), sessions, progress, cancel }
@@ -78,19 +78,19 @@ impl ToolContext {
 
     /// The user's session, if the user has the app open and connected now.
     pub fn session(&self) -> Option<Session> {
-        self.sessions.connected(self.user())
+        self.sessions.find_connected(self.user())
     }
 
     /// The session of any user, if that user has the app open and connected now.
     pub fn session_for(&self, user: &UserId) -> Option<Session> {
-        self.sessions.connected(user)
+        self.sessions.find_connected(user)
     }
 
     /// Tells the caller how far the work is: 0 is the beginning, 1 the end. Never waits: without a caller who wants to
     /// know, or with one who reads too slowly, the report is left out.
     pub fn progress(&self, fraction: f64, message: impl Into<String>) {
         if let (Some(sender), true) = (&self.progress, fraction.is_finite()) {
-            let report = Progress {
+            let report = CallProgress {
                 progress: fraction.clamp(0.0, 1.0),
                 total: Some(1.0),
                 message: Some(message.into()),
@@ -122,7 +122,7 @@ impl ToolContext {
 mod tests {
     use super::*;
 
-    fn context(progress: Option<mpsc::Sender<Progress>>) -> ToolContext {
+    fn context(progress: Option<mpsc::Sender<CallProgress>>) -> ToolContext {
         let facts = CallFacts {
             user: "ada@example.com".parse().unwrap(),
             call: None,

@@ -5,7 +5,7 @@
 
 mod build;
 mod context;
-mod old_style;
+mod fallback;
 mod outcome;
 mod reply;
 pub(crate) mod schema;
@@ -21,20 +21,20 @@ use toolyard_protocol::tool::ToolDefinition;
 pub use build::{InvalidTool, ToolBuilder};
 pub use context::ToolContext;
 pub(crate) use context::{CallFacts, progress_channel};
-pub(crate) use old_style::OldStyle;
-pub use old_style::ToolCall;
-pub(crate) use outcome::{Answer, Failure, Line, Outcome};
+pub use fallback::FallbackCall;
+pub(crate) use fallback::FallbackHandler;
+pub(crate) use outcome::{CallFailure, CallResponse, HandlerOutcome, ResponseLine};
 pub use reply::{IntoToolReply, Json, NoArguments, ToolReply};
 
 /// A handler without its types.
-pub(crate) type Run =
-    Arc<dyn Fn(Map<String, Value>, ToolContext) -> BoxFuture<'static, Outcome> + Send + Sync>;
+pub(crate) type AppToolHandler =
+    Arc<dyn Fn(Map<String, Value>, ToolContext) -> BoxFuture<'static, HandlerOutcome> + Send + Sync>;
 
 /// A tool that is ready to be registered. Cheap to clone.
 #[derive(Clone)]
 pub struct Tool {
     definition: Arc<ToolDefinition>,
-    pub(crate) run: Run,
+    pub(crate) run: AppToolHandler,
 }
 
 impl Tool {
@@ -93,14 +93,14 @@ where
     R: IntoToolReply,
     E: Display,
 {
-    let run: Run = Arc::new(move |arguments, cx| match read_arguments(arguments) {
+    let run: AppToolHandler = Arc::new(move |arguments, cx| match read_arguments(arguments) {
         Ok(arguments) => {
             let answer = handler(arguments, cx);
-            Box::pin(async move { outcome::of(answer.await) })
+            Box::pin(async move { outcome::to_outcome(answer.await) })
         }
         Err(failure) => Box::pin(std::future::ready(Err(failure))),
     });
-    ToolBuilder::new(name.into(), description.into(), schema::of_arguments::<A>(), run)
+    ToolBuilder::new(name.into(), description.into(), schema::arguments_schema::<A>(), run)
         .with_output(R::output_schema())
 }
 
@@ -130,19 +130,19 @@ where
     R: IntoToolReply,
     E: Display,
 {
-    let run: Run = Arc::new(move |arguments, cx| {
+    let run: AppToolHandler = Arc::new(move |arguments, cx| {
         let answer = handler(arguments, cx);
-        Box::pin(async move { outcome::of(answer.await) })
+        Box::pin(async move { outcome::to_outcome(answer.await) })
     });
     ToolBuilder::new(name.into(), description.into(), input_schema, run).with_output(R::output_schema())
 }
 
-pub(crate) fn read_arguments<A: DeserializeOwned>(arguments: Map<String, Value>) -> Result<A, Failure> {
+pub(crate) fn read_arguments<A: DeserializeOwned>(arguments: Map<String, Value>) -> Result<A, CallFailure> {
     serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
         let path = error.path().to_string();
         let problem = error.into_inner();
         // The root is written as a dot; there the message alone says it: "missing field `todo_item`".
-        Failure::invalid_arguments(if path == "." {
+        CallFailure::invalid_arguments(if path == "." {
             problem.to_string()
         } else {
             format!("{path}: {problem}")
@@ -180,7 +180,7 @@ mod tests {
         ] {
             let Value::Object(arguments) = arguments else { unreachable!() };
             let failure = read_arguments::<Outer>(arguments).unwrap_err();
-            assert_eq!(failure, Failure::invalid_arguments(message.to_owned()));
+            assert_eq!(failure, CallFailure::invalid_arguments(message.to_owned()));
         }
     }
 }

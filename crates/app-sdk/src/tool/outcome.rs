@@ -5,22 +5,22 @@ use std::fmt::Display;
 use http::StatusCode;
 use serde::Serialize;
 use serde_json::Value;
-use toolyard_protocol::{ErrorCode, call::Progress, items::ask::NOT_FOUND, result::ResultExtensions};
+use toolyard_protocol::{ErrorCode, call::CallProgress, items::request::NOT_FOUND, result::ResultExtensions};
 
 use super::{IntoToolReply, ToolReply};
 use crate::limits::MAX_REPLY_BYTES;
 
-pub(crate) type Outcome = Result<ToolReply, Failure>;
+pub(crate) type HandlerOutcome = Result<ToolReply, CallFailure>;
 
 /// Why there is no reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Failure {
+pub(crate) struct CallFailure {
     pub(crate) status: StatusCode,
     pub(crate) code: &'static str,
     pub(crate) message: String,
 }
 
-impl Failure {
+impl CallFailure {
     pub(crate) fn new(code: ErrorCode, message: String) -> Self {
         let status = StatusCode::from_u16(code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         Self { status, code: code.as_str(), message }
@@ -35,52 +35,53 @@ impl Failure {
         Self { status: StatusCode::NOT_FOUND, code: NOT_FOUND, message }
     }
 
-    pub(crate) fn handler(message: impl Display) -> Self {
+    pub(crate) fn from_handler(message: impl Display) -> Self {
         Self::new(ErrorCode::HandlerError, message.to_string())
     }
 }
 
 /// What a handler gave back, without its types.
-pub(super) fn of<R: IntoToolReply, E: Display>(result: Result<R, E>) -> Outcome {
-    let reply = result.map_err(Failure::handler)?;
+pub(super) fn to_outcome<R: IntoToolReply, E: Display>(result: Result<R, E>) -> HandlerOutcome {
+    let reply = result.map_err(CallFailure::from_handler)?;
     reply
         .into_tool_reply()
-        .map_err(|error| Failure::handler(format!("the result cannot be written as JSON: {error}")))
+        .map_err(|error| CallFailure::from_handler(format!("the result cannot be written as JSON: {error}")))
 }
 
 /// The body of an answer.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Answer {
+pub(crate) struct CallResponse {
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     structured_content: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<AnswerError>,
+    error: Option<CallResponseError>,
     #[serde(skip_serializing_if = "ResultExtensions::is_empty")]
     mentra_extensions: ResultExtensions,
 }
 
 #[derive(Debug, Serialize)]
-struct AnswerError {
+struct CallResponseError {
     code: &'static str,
     message: String,
 }
 
-impl Answer {
+impl CallResponse {
     /// The answer to a call, with the status for the form without lines.
-    fn of(outcome: Outcome) -> (StatusCode, Self) {
+    fn from_outcome(outcome: HandlerOutcome) -> (StatusCode, Self) {
         match outcome {
-            Ok(reply) => (StatusCode::OK, Self::replied(reply)),
-            Err(failure) => (failure.status, Self::failed(failure.code, failure.message)),
+            Ok(reply) => (StatusCode::OK, Self::from_reply(reply)),
+            Err(failure) => (failure.status, Self::from_failure(failure.code, failure.message)),
         }
     }
 
-    fn replied(reply: ToolReply) -> Self {
+    fn from_reply(reply: ToolReply) -> Self {
         let ToolReply { text, structured, failure, extensions } = reply;
-        let error = failure.map(|message| AnswerError { code: ErrorCode::ExecutionError.as_str(), message });
+        let error =
+            failure.map(|message| CallResponseError { code: ErrorCode::ExecutionError.as_str(), message });
         Self {
             success: error.is_none(),
             content: text,
@@ -90,25 +91,28 @@ impl Answer {
         }
     }
 
-    fn failed(code: &'static str, message: String) -> Self {
+    fn from_failure(code: &'static str, message: String) -> Self {
         Self {
             success: false,
             content: None,
             structured_content: None,
-            error: Some(AnswerError { code, message }),
+            error: Some(CallResponseError { code, message }),
             mentra_extensions: ResultExtensions::default(),
         }
     }
 
     /// The answer in one of its forms. One that is larger than the platform takes says so instead.
-    pub(crate) fn write(outcome: Outcome, form: impl Fn(&Self) -> Vec<u8>) -> (StatusCode, Vec<u8>) {
-        let (status, answer) = Self::of(outcome);
+    pub(crate) fn encode_outcome(
+        outcome: HandlerOutcome,
+        form: impl Fn(&Self) -> Vec<u8>,
+    ) -> (StatusCode, Vec<u8>) {
+        let (status, answer) = Self::from_outcome(outcome);
         let body = form(&answer);
         if body.len() <= MAX_REPLY_BYTES {
             return (status, body);
         }
         let message = format!("the reply has {} bytes; at most {MAX_REPLY_BYTES} may be sent", body.len());
-        let (status, answer) = Self::of(Err(Failure::handler(message)));
+        let (status, answer) = Self::from_outcome(Err(CallFailure::from_handler(message)));
         (status, form(&answer))
     }
 }
@@ -116,7 +120,7 @@ impl Answer {
 /// One line of an answer in lines.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
-pub(crate) enum Line<'a> {
-    Progress(&'a Progress),
-    Result(&'a Answer),
+pub(crate) enum ResponseLine<'a> {
+    Progress(&'a CallProgress),
+    Result(&'a CallResponse),
 }

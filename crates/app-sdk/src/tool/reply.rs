@@ -127,6 +127,6 @@ impl<T: Serialize + JsonSchema> IntoToolReply for Json<T> {
     }
 
     fn output_schema() -> Option<Value> {
-        Some(schema::of_result::<T>())
+        Some(schema::result_schema::<T>())
     }
 }

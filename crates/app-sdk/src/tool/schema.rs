@@ -3,15 +3,15 @@
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::Value;
 
-pub(crate) fn of_arguments<T: JsonSchema>() -> Value {
-    of::<T>(SchemaSettings::for_deserialize)
+pub(crate) fn arguments_schema<T: JsonSchema>() -> Value {
+    type_schema::<T>(SchemaSettings::for_deserialize)
 }
 
-pub(super) fn of_result<T: JsonSchema>() -> Value {
-    of::<T>(SchemaSettings::for_serialize)
+pub(super) fn result_schema<T: JsonSchema>() -> Value {
+    type_schema::<T>(SchemaSettings::for_serialize)
 }
 
-fn of<T: JsonSchema>(contract: fn(SchemaSettings) -> SchemaSettings) -> Value {
+fn type_schema<T: JsonSchema>(contract: fn(SchemaSettings) -> SchemaSettings) -> Value {
     let settings = contract(SchemaSettings::draft2020_12()).with(|settings| {
         settings.inline_subschemas = true;
         // MCP reads a schema without `$schema` as 2020-12.
@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn a_type_becomes_one_plain_schema() {
         assert_eq!(
-            of_arguments::<Outer>(),
+            arguments_schema::<Outer>(),
             json!({
                 "type": "object",
                 "properties": { "inner": {

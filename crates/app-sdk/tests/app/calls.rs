@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 use toolyard_app_sdk::{
-    AppServerBuilder, GIVE_APP_CONTROL_OF_TOOL_RESPONSE, Json, Limits, MAX_BODY_BYTES, MAX_REPLY_BYTES,
-    NoArguments, ToolCall, ToolContext, ToolReply, create_dynamic_tool, create_tool,
+    AppLimits, AppServerBuilder, FallbackCall, GIVE_APP_CONTROL_OF_TOOL_RESPONSE, Json, MAX_BODY_BYTES,
+    MAX_REPLY_BYTES, NoArguments, ToolContext, ToolReply, create_dynamic_tool, create_tool,
 };
 
 use crate::{
@@ -128,7 +128,7 @@ async fn failures_are_told_and_the_app_lives_on() {
 
 #[tokio::test]
 async fn the_old_style_answers_what_no_tool_is_for() {
-    let app = app().on_tool_call(|call: ToolCall| async move {
+    let app = app().on_tool_call(|call: FallbackCall| async move {
         assert!(call.activated_for_tool && call.active_session.is_none());
         match call.tool.as_str() {
             "greet" => Some(format!("Hello, {}!", call.arguments.get("name")?.as_str()?)),
@@ -195,7 +195,7 @@ async fn calls_over_the_bound_are_refused_and_room_comes_back() {
             }
         }
     };
-    let limits = Limits { calls: 1, ..Limits::default() };
+    let limits = AppLimits { calls: 1, ..AppLimits::default() };
     let app = builder().limits(limits).register_tool(create_tool("hold", "", hold).build().unwrap());
     let app = TestApp::start(app).await;
     let second = async {

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{Request, StatusCode, request::Builder};
 use http_body_util::Full;
 use serde_json::{Value, json};
-use toolyard_net::{ClientSettings, Guard, HttpClient, Response};
+use toolyard_net::{ClientSettings, Guard, HttpClient, HttpResponse};
 
 pub(crate) const ADA: &str = "ada@example.com";
 
@@ -28,7 +28,7 @@ pub(crate) fn request(url: &str) -> Builder {
 }
 
 /// Sends a request and gives back the head of the answer.
-pub(crate) async fn send(request: Builder, body: impl Into<Bytes>) -> Response {
+pub(crate) async fn send(request: Builder, body: impl Into<Bytes>) -> HttpResponse {
     let client = HttpClient::new(Guard::dev(), ClientSettings::default());
     client.send(request.body(Full::new(body.into())).unwrap()).await.unwrap()
 }
@@ -38,7 +38,7 @@ pub(crate) async fn post(url: &str, body: &Value) -> (StatusCode, Value) {
     json_of(send(request(url), body.to_string()).await).await
 }
 
-pub(crate) async fn json_of(response: Response) -> (StatusCode, Value) {
+pub(crate) async fn json_of(response: HttpResponse) -> (StatusCode, Value) {
     assert_eq!(response.headers["content-type"], "application/json");
     let status = response.status;
     let body = response.bytes(16 * 1024 * 1024).await.unwrap();

@@ -6,7 +6,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::mpsc, time::timeout};
 use tokio_util::task::TaskTracker;
-use toolyard_app_sdk::{AppServer, AppServerBuilder, CancellationToken, EndReason, Limits, Session};
+use toolyard_app_sdk::{AppLimits, AppServer, AppServerBuilder, CancellationToken, EndReason, Session};
 
 use crate::{
     client::{ADA, call, post},
@@ -23,11 +23,11 @@ pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
 
 /// An app with short waits.
 pub(crate) fn builder() -> AppServerBuilder {
-    let limits = Limits {
+    let limits = AppLimits {
         reconnect_after: vec![Duration::from_millis(10), Duration::from_millis(20)],
         cancel_grace: Duration::from_millis(20),
         drain_wait: Duration::from_secs(5),
-        ..Limits::default()
+        ..AppLimits::default()
     };
     AppServer::builder("com.example.todo").api_key("the-key").limits(limits)
 }

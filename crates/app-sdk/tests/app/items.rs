@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use toolyard_app_sdk::{
-    AppServerBuilder, Limits, MAX_REPLY_BYTES, NoArguments, PromptReply, ResourceReply, Role, ToolContext,
-    create_prompt, create_resource, create_resource_template,
+    AppLimits, AppServerBuilder, MAX_REPLY_BYTES, NoArguments, PromptReply, PromptRole, ResourceReply,
+    ToolContext, create_prompt, create_resource, create_resource_template,
 };
 
 use crate::{
@@ -54,7 +54,7 @@ async fn one(one: One, _cx: ToolContext) -> Result<Option<&'static str>, &'stati
 fn app() -> AppServerBuilder {
     let picture = json!({ "type": "image", "data": "AA==", "mimeType": "image/png" });
     let picture = move |_: NoArguments, _| {
-        let reply = PromptReply::new().content(Role::User, picture.clone());
+        let reply = PromptReply::new().content(PromptRole::User, picture.clone());
         async move { Ok::<_, &str>(reply) }
     };
     let broken = |_| async {
@@ -206,7 +206,7 @@ async fn they_share_the_room_of_the_calls_and_notice_who_leaves() {
             }
         }
     };
-    let limits = Limits { calls: 1, ..Limits::default() };
+    let limits = AppLimits { calls: 1, ..AppLimits::default() };
     let app = builder().limits(limits).resource(create_resource("a://hold", "Hold", hold).build().unwrap());
     let app = TestApp::start(app).await;
     let body = json!({ "uri": "a://hold", "context": context() });

@@ -6,7 +6,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use toolyard_app_sdk::{NoArguments, Tool, ToolContext, ToolReply, create_tool};
-use toolyard_net::Response;
+use toolyard_net::HttpResponse;
 
 use crate::{
     client::{call, json_of, request, send},
@@ -24,15 +24,15 @@ fn working() -> Tool {
     create_tool("work", "", work).build().unwrap()
 }
 
-async fn ask(app: &TestApp, tool: &str, accept: &str) -> Response {
+async fn ask(app: &TestApp, tool: &str, accept: &str) -> HttpResponse {
     let request = request(&app.at("/tool")).header("accept", accept);
     soon(send(request, call(tool, json!({})).to_string())).await
 }
 
-async fn lines(response: Response) -> Vec<Value> {
+async fn lines(response: HttpResponse) -> Vec<Value> {
     assert_eq!(response.status, StatusCode::OK);
     assert_eq!(response.headers["content-type"], "application/x-ndjson");
-    let mut lines = response.lines(1024, 64 * 1024);
+    let mut lines = response.into_lines(1024, 64 * 1024);
     let mut read = Vec::new();
     while let Some(line) = soon(lines.next()).await.unwrap() {
         read.push(serde_json::from_slice(&line).unwrap());

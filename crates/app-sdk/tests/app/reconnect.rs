@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use toolyard_app_sdk::{Connection, EndReason, Limits, MAX_MESSAGE_BYTES, SessionError};
+use toolyard_app_sdk::{AppLimits, EndReason, MAX_MESSAGE_BYTES, SessionConnection, SessionError};
 
 use crate::{
     client::ADA,
@@ -25,7 +25,7 @@ async fn a_broken_connection_comes_back_in_the_same_session() {
     let mut connection = session.watch_connection();
 
     socket.close(1011, "internal error").await;
-    soon(connection.wait_for(|now| *now == Connection::Lost)).await.unwrap();
+    soon(connection.wait_for(|now| *now == SessionConnection::Lost)).await.unwrap();
     // In the gap nothing can be shown, so nobody is told otherwise.
     let user = ADA.parse().unwrap();
     assert!(app.app.session_for(&user).is_none());
@@ -37,7 +37,7 @@ async fn a_broken_connection_comes_back_in_the_same_session() {
     socket.say(&json!({ "type": "tpa_connection_ack", "capabilities": glasses })).await;
     let update = socket.hear("subscription_update").await;
     assert_eq!(update["subscriptions"], json!(["button_press", "transcription:de-DE"]));
-    assert_eq!(session.connection(), Connection::Connected);
+    assert_eq!(session.connection(), SessionConnection::Connected);
     assert_eq!(session.capabilities().unwrap().model_name, "Mentra Live");
     assert!(app.app.session_for(&user).is_some());
     socket
@@ -84,10 +84,10 @@ async fn a_refusal_ends_the_tries() {
 #[tokio::test]
 async fn a_platform_that_falls_silent_is_a_lost_connection() {
     let mut platform = Platform::start().await;
-    let limits = Limits {
+    let limits = AppLimits {
         ping_every: Duration::from_millis(50),
         reconnect_after: vec![Duration::from_millis(10)],
-        ..Limits::default()
+        ..AppLimits::default()
     };
     let app = TestApp::start(builder().server(platform.url()).limits(limits)).await;
     // Held and not read: it answers no ping.
@@ -98,14 +98,14 @@ async fn a_platform_that_falls_silent_is_a_lost_connection() {
 #[tokio::test]
 async fn a_new_request_takes_the_place_of_a_lost_session() {
     let mut platform = Platform::start().await;
-    let limits = Limits { reconnect_after: vec![Duration::from_secs(3600)], ..Limits::default() };
+    let limits = AppLimits { reconnect_after: vec![Duration::from_secs(3600)], ..AppLimits::default() };
     let (app, mut hooks) = hooked(builder().server(platform.url()).limits(limits));
     let app = TestApp::start(app).await;
     let socket = app.open(&mut platform).await;
     let session = soon(hooks.started.recv()).await.unwrap();
     let mut connection = session.watch_connection();
     drop(socket);
-    soon(connection.wait_for(|now| *now == Connection::Lost)).await.unwrap();
+    soon(connection.wait_for(|now| *now == SessionConnection::Lost)).await.unwrap();
     app.open(&mut platform).await;
     assert_eq!(soon(hooks.stopped.recv()).await, Some(EndReason::Replaced));
 }
@@ -135,10 +135,10 @@ async fn a_message_over_the_bound_breaks_the_connection_only() {
 #[tokio::test]
 async fn a_platform_that_takes_nothing_is_a_lost_connection() {
     let mut platform = Platform::start().await;
-    let limits = Limits {
+    let limits = AppLimits {
         send_wait: Duration::from_millis(100),
         reconnect_after: vec![Duration::from_millis(10)],
-        ..Limits::default()
+        ..AppLimits::default()
     };
     let (app, mut hooks) = hooked(builder().server(platform.url()).limits(limits));
     let app = TestApp::start(app).await;

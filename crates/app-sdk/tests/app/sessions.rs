@@ -5,7 +5,8 @@ use std::time::Duration;
 use http::StatusCode;
 use serde_json::{Value, json};
 use toolyard_app_sdk::{
-    Connection, EndReason, Limits, NoArguments, PressType, Session, SessionError, ToolContext, create_tool,
+    AppLimits, EndReason, NoArguments, PressType, Session, SessionConnection, SessionError, ToolContext,
+    create_tool,
 };
 
 use crate::{
@@ -61,7 +62,7 @@ async fn a_webhook_opens_a_session() {
     assert_eq!(session.settings().get::<bool>("loud"), Some(true));
     assert_eq!(session.settings().system::<String>("userTimezone").as_deref(), Some("Europe/London"));
     assert_eq!(session.capabilities().unwrap().model_name, "Even Realities G1");
-    assert_eq!(session.connection(), Connection::Connected);
+    assert_eq!(session.connection(), SessionConnection::Connected);
     assert!(app.app.session_for(session.user()).is_some());
     let health = http::Request::get(app.at("/health"));
     let (_, health) = json_of(crate::client::send(health, "").await).await;
@@ -72,7 +73,7 @@ async fn a_webhook_opens_a_session() {
 async fn the_session_shows() {
     let (_platform, _app, mut socket, session) = opened().await;
     session.show_text_wall("one").await.unwrap();
-    session.show_double_text_wall("top", "bottom").lasting(Duration::from_secs(3)).await.unwrap();
+    session.show_double_text_wall("top", "bottom").for_duration(Duration::from_secs(3)).await.unwrap();
     session.show_reference_card("title", "text").await.unwrap();
     session.clear_view().await.unwrap();
     for (layout, duration) in [
@@ -196,7 +197,7 @@ async fn the_webhook_does_not_wait_for_the_hook_and_a_panic_in_it_is_survived() 
     let mut platform = Platform::start().await;
     let app = builder().server(platform.url()).on_session(|session| async move {
         session.show_text_wall("ready").await?;
-        if session.connection() == Connection::Connected {
+        if session.connection() == SessionConnection::Connected {
             panic!("after the first show");
         }
         Ok(())
@@ -259,7 +260,7 @@ async fn a_start_that_is_refused_says_why() {
 #[tokio::test]
 async fn a_start_without_an_ack_leaves_nothing_behind() {
     let mut platform = Platform::start().await;
-    let limits = Limits { connect_wait: Duration::from_millis(300), ..Limits::default() };
+    let limits = AppLimits { connect_wait: Duration::from_millis(300), ..AppLimits::default() };
     let (app, mut hooks) = hooked(builder().server(platform.url()).limits(limits));
     let app = TestApp::start(app).await;
     let request = session_request(&platform.socket_url());
@@ -275,7 +276,7 @@ async fn a_start_without_an_ack_leaves_nothing_behind() {
 #[tokio::test]
 async fn sessions_over_the_bound_are_refused() {
     let mut platform = Platform::start().await;
-    let limits = Limits { sessions: 1, ..Limits::default() };
+    let limits = AppLimits { sessions: 1, ..AppLimits::default() };
     let (app, mut hooks) = hooked(builder().server(platform.url()).limits(limits));
     let app = TestApp::start(app).await;
     let _socket = app.open(&mut platform).await;

@@ -5,7 +5,9 @@ use std::{sync::Arc, time::Duration};
 use http::StatusCode;
 use serde_json::json;
 use tokio::sync::{Notify, mpsc};
-use toolyard_app_sdk::{Connection, EndReason, Limits, NoArguments, StopReason, ToolContext, create_tool};
+use toolyard_app_sdk::{
+    AppLimits, EndReason, NoArguments, SessionConnection, StopReason, ToolContext, create_tool,
+};
 
 use crate::{
     client::ADA,
@@ -103,7 +105,10 @@ async fn a_second_request_replaces_the_session() {
     let (mut second, ()) = tokio::join!(app.open(&mut platform), farewell);
     assert_eq!(soon(hooks.stopped.recv()).await, Some(EndReason::Replaced));
     let after = soon(hooks.started.recv()).await.unwrap();
-    assert_eq!((before.connection(), after.connection()), (Connection::Ended, Connection::Connected));
+    assert_eq!(
+        (before.connection(), after.connection()),
+        (SessionConnection::Ended, SessionConnection::Connected)
+    );
     app.app.session_for(after.user()).unwrap().show_text_wall("new").await.unwrap();
     second.hear("display_event").await;
 }
@@ -153,10 +158,10 @@ async fn a_call_that_does_not_finish_does_not_hold_up_the_stop() {
             }
         }
     };
-    let limits = Limits {
+    let limits = AppLimits {
         cancel_grace: Duration::from_millis(10),
         drain_wait: Duration::from_millis(200),
-        ..Limits::default()
+        ..AppLimits::default()
     };
     let tool = create_tool("endless", "", endless).build().unwrap();
     let app = TestApp::start(builder().limits(limits).register_tool(tool)).await;

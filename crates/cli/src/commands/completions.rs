@@ -4,11 +4,11 @@ use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;
 use serde::Serialize;
 
-use super::Verdict;
+use super::CommandOutcome;
 use crate::{
-    cli::{Cli, Context},
+    cli::{Cli, CommandContext},
     error::CliError,
-    output::Show,
+    output::RenderText,
 };
 
 const HELP: &str = "\
@@ -25,21 +25,24 @@ pub(crate) struct CompletionsArgs {
 }
 
 #[derive(Serialize)]
-struct Script {
+struct CompletionScript {
     shell: String,
     script: String,
 }
 
-impl Show for Script {
-    fn text(&self) -> String {
+impl RenderText for CompletionScript {
+    fn render_text(&self) -> String {
         self.script.trim_end().to_owned()
     }
 }
 
-pub(crate) fn run(cx: &Context, args: &CompletionsArgs) -> Result<Verdict, CliError> {
+pub(crate) fn print_completions(
+    cx: &CommandContext,
+    args: &CompletionsArgs,
+) -> Result<CommandOutcome, CliError> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "toolyard", &mut script);
     let script = String::from_utf8_lossy(&script).into_owned();
-    cx.output.show(&Script { shell: args.shell.to_string(), script })?;
-    Ok(Verdict::Good)
+    cx.output.print_result(&CompletionScript { shell: args.shell.to_string(), script })?;
+    Ok(CommandOutcome::Success)
 }

@@ -10,23 +10,23 @@ use toolyard_protocol::{
     PackageName, Problem,
     api::AppCreated,
     app::{AppDetails, AppKind},
-    items::Items,
+    items::AppItems,
     legacy::AppDocument,
     raw::to_raw,
-    secret::Secret,
+    secret::SecretText,
     tool::ToolDefinition,
 };
 
 use super::{
-    Verdict,
-    apps::add::{NewAppBody, members},
+    CommandOutcome,
+    apps::add::{NewAppBody, app_detail_fields},
 };
 use crate::{
-    cli::Context,
-    client::Client,
+    cli::CommandContext,
+    client::ApiClient,
     error::CliError,
-    lines::{BoundedLines, Line},
-    output::Show,
+    lines::{BoundedLine, BoundedLines},
+    output::RenderText,
     text,
 };
 
@@ -45,7 +45,7 @@ Examples:
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
-pub(crate) struct ImportArgs {
+pub(crate) struct AppImportArgs {
     /// The file
     file: PathBuf,
     /// Read and check everything, register nothing
@@ -59,17 +59,17 @@ pub(crate) struct ImportArgs {
 /// What became of one line.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Imported {
+struct AppImportLine {
     line: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     package_name: Option<PackageName>,
     #[serde(flatten)]
-    outcome: Outcome,
+    outcome: AppImportOutcome,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(tag = "outcome", rename_all = "camelCase", rename_all_fields = "camelCase")]
-enum Outcome {
+enum AppImportOutcome {
     Imported {
         tool_count: usize,
         /// None where the app keeps the key that it has.
@@ -86,112 +86,120 @@ enum Outcome {
     },
 }
 
-impl Show for Imported {
-    fn text(&self) -> String {
+impl RenderText for AppImportLine {
+    fn render_text(&self) -> String {
         let name = self.package_name.as_ref().map_or("?", PackageName::as_str);
         let said = match &self.outcome {
-            Outcome::Imported { tool_count, api_key, signing_secret } => {
+            AppImportOutcome::Imported { tool_count, api_key, signing_secret } => {
                 let key = match api_key {
                     Some(api_key) => format!("API key {api_key}"),
                     None => "it keeps its API key".to_owned(),
                 };
                 format!("imported {name} with {tool_count} tools; {key}, signing secret {signing_secret}")
             }
-            Outcome::WouldImport { tool_count } => format!("would import {name} with {tool_count} tools"),
-            Outcome::SkippedExists => format!("skipped {name}: it is registered already"),
-            Outcome::Failed { reasons } => format!("failed {name}: {}", reasons.join("; ")),
+            AppImportOutcome::WouldImport { tool_count } => {
+                format!("would import {name} with {tool_count} tools")
+            }
+            AppImportOutcome::SkippedExists => format!("skipped {name}: it is registered already"),
+            AppImportOutcome::Failed { reasons } => format!("failed {name}: {}", reasons.join("; ")),
         };
-        format!("line {}: {}", self.line, text::line(&said))
+        format!("line {}: {}", self.line, text::sanitize_line(&said))
     }
 }
 
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Summary {
+struct AppImportSummary {
     imported: u64,
     skipped: u64,
     failed: u64,
     dry_run: bool,
 }
 
-impl Summary {
-    fn count(&mut self, outcome: &Outcome) {
+impl AppImportSummary {
+    fn count_outcome(&mut self, outcome: &AppImportOutcome) {
         let counter = match outcome {
-            Outcome::Imported { .. } | Outcome::WouldImport { .. } => &mut self.imported,
-            Outcome::SkippedExists => &mut self.skipped,
-            Outcome::Failed { .. } => &mut self.failed,
+            AppImportOutcome::Imported { .. } | AppImportOutcome::WouldImport { .. } => &mut self.imported,
+            AppImportOutcome::SkippedExists => &mut self.skipped,
+            AppImportOutcome::Failed { .. } => &mut self.failed,
         };
         *counter += 1;
     }
 }
 
-impl Show for Summary {
-    fn text(&self) -> String {
+impl RenderText for AppImportSummary {
+    fn render_text(&self) -> String {
         let imported = if self.dry_run { "would be imported" } else { "imported" };
         format!("{} {imported}, {} skipped, {} failed", self.imported, self.skipped, self.failed)
     }
 }
 
-pub(crate) async fn run(cx: &Context, args: ImportArgs) -> Result<Verdict, CliError> {
+pub(crate) async fn import_apps(
+    cx: &CommandContext,
+    args: AppImportArgs,
+) -> Result<CommandOutcome, CliError> {
     let unreadable = |error| CliError::Unreadable { file: args.file.clone(), error };
     let client = if args.dry_run { None } else { Some(cx.client()?) };
     let file = File::open(&args.file).await.map_err(unreadable)?;
     let mut lines = BoundedLines::new(BufReader::new(file), MAX_LINE_BYTES);
-    let (mut number, mut summary) = (0, Summary { dry_run: args.dry_run, ..Summary::default() });
+    let (mut number, mut summary) =
+        (0, AppImportSummary { dry_run: args.dry_run, ..AppImportSummary::default() });
     while let Some(line) = lines.next().await.map_err(unreadable)? {
         number += 1;
-        if matches!(&line, Line::Text(text) if text.trim().is_empty()) {
+        if matches!(&line, BoundedLine::Text(text) if text.trim().is_empty()) {
             continue;
         }
-        let (package_name, outcome) = import(client.as_ref(), &line, args.legacy).await?;
-        summary.count(&outcome);
-        cx.output.show(&Imported { line: number, package_name, outcome })?;
+        let (package_name, outcome) = import_line(client.as_ref(), &line, args.legacy).await?;
+        summary.count_outcome(&outcome);
+        cx.output.print_result(&AppImportLine { line: number, package_name, outcome })?;
     }
-    cx.output.show(&summary)?;
-    Ok(if summary.failed == 0 { Verdict::Good } else { Verdict::Bad })
+    cx.output.print_result(&summary)?;
+    Ok(if summary.failed == 0 { CommandOutcome::Success } else { CommandOutcome::Failure })
 }
 
 /// One line. An error here is one that would meet every further line as well.
-async fn import(
-    client: Option<&Client>,
-    line: &Line,
+async fn import_line(
+    client: Option<&ApiClient>,
+    line: &BoundedLine,
     legacy: bool,
-) -> Result<(Option<PackageName>, Outcome), CliError> {
-    let document = match read(line) {
+) -> Result<(Option<PackageName>, AppImportOutcome), CliError> {
+    let document = match read_app_document(line) {
         Ok(document) => document,
         Err(problems) => {
-            let reasons = problems.iter().map(text::problem).collect();
-            return Ok((None, Outcome::Failed { reasons }));
+            let reasons = problems.iter().map(text::format_problem).collect();
+            return Ok((None, AppImportOutcome::Failed { reasons }));
         }
     };
-    let (package, tools) = (document.package_name.clone(), definitions(&document));
-    let outcome = match (ToolDefinition::read_set(&tools), client) {
-        (Err(problems), _) => Outcome::Failed { reasons: problems.iter().map(text::problem).collect() },
-        (Ok(_), None) => Outcome::WouldImport { tool_count: tools.len() },
-        (Ok(_), Some(client)) => register(client, &document, &tools, legacy).await?,
+    let (package, tools) = (document.package_name.clone(), tool_definitions(&document));
+    let outcome = match (ToolDefinition::parse_set(&tools), client) {
+        (Err(problems), _) => {
+            AppImportOutcome::Failed { reasons: problems.iter().map(text::format_problem).collect() }
+        }
+        (Ok(_), None) => AppImportOutcome::WouldImport { tool_count: tools.len() },
+        (Ok(_), Some(client)) => register_app(client, &document, &tools, legacy).await?,
     };
     Ok((Some(package), outcome))
 }
 
-fn read(line: &Line) -> Result<AppDocument, Vec<Problem>> {
+fn read_app_document(line: &BoundedLine) -> Result<AppDocument, Vec<Problem>> {
     match line {
-        Line::Text(text) => AppDocument::read(text),
-        Line::TooLong => {
+        BoundedLine::Text(text) => AppDocument::parse(text),
+        BoundedLine::TooLong => {
             Err(vec![Problem::new("", format!("the line is longer than {MAX_LINE_BYTES} bytes"))])
         }
     }
 }
 
-fn definitions(document: &AppDocument) -> Vec<Box<RawValue>> {
+fn tool_definitions(document: &AppDocument) -> Vec<Box<RawValue>> {
     document.tools.iter().map(|tool| to_raw(&tool.to_definition())).collect()
 }
 
-async fn register(
-    client: &Client,
+async fn register_app(
+    client: &ApiClient,
     document: &AppDocument,
     tools: &[Box<RawValue>],
     legacy: bool,
-) -> Result<Outcome, CliError> {
+) -> Result<AppImportOutcome, CliError> {
     let details = AppDetails {
         name: document.name.clone(),
         description: document.description.clone(),
@@ -206,20 +214,22 @@ async fn register(
     let body = NewAppBody {
         package_name: &document.package_name,
         // Apps of the older platform connect to it.
-        details: members(&details, Some(AppKind::Session)),
-        api_key_hash: document.hashed_api_key.as_ref().map(Secret::expose).filter(|hash| is_sha256(hash)),
+        details: app_detail_fields(&details, Some(AppKind::Session)),
+        api_key_hash: document.hashed_api_key.as_ref().map(SecretText::expose).filter(|hash| is_sha256(hash)),
         tools,
-        items: &Items::default(),
+        items: &AppItems::default(),
     };
     match client.post::<_, AppCreated>("api/apps", &body).await {
         Ok(AppCreated { api_key, signing_secret, .. }) => {
             let api_key = Some(api_key).filter(|key| !key.is_empty());
-            Ok(Outcome::Imported { tool_count: tools.len(), api_key, signing_secret })
+            Ok(AppImportOutcome::Imported { tool_count: tools.len(), api_key, signing_secret })
         }
-        Err(CliError::Refused(refused)) if refused.is_conflict() => Ok(Outcome::SkippedExists),
+        Err(CliError::Refused(refused)) if refused.is_conflict() => Ok(AppImportOutcome::SkippedExists),
         Err(CliError::Refused(refused)) => {
-            let problems = refused.problems.iter().map(text::problem);
-            Ok(Outcome::Failed { reasons: std::iter::once(refused.to_string()).chain(problems).collect() })
+            let problems = refused.problems.iter().map(text::format_problem);
+            Ok(AppImportOutcome::Failed {
+                reasons: std::iter::once(refused.to_string()).chain(problems).collect(),
+            })
         }
         Err(error) => Err(error),
     }
@@ -241,10 +251,13 @@ mod tests {
         let mut lines = BoundedLines::new(text.as_bytes(), MAX_LINE_BYTES);
         let mut told = Vec::new();
         while let Some(line) = lines.next().await.unwrap() {
-            told.push(import(None, &line, false).await.unwrap().1);
+            told.push(import_line(None, &line, false).await.unwrap().1);
         }
         assert!(
-            matches!(&told[..], [Outcome::Failed { .. }, Outcome::WouldImport { tool_count: 0 }]),
+            matches!(
+                &told[..],
+                [AppImportOutcome::Failed { .. }, AppImportOutcome::WouldImport { tool_count: 0 }]
+            ),
             "{told:?}"
         );
     }

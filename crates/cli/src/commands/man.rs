@@ -6,11 +6,11 @@ use clap::{Args, CommandFactory as _};
 use clap_mangen::Man;
 use serde::Serialize;
 
-use super::Verdict;
+use super::CommandOutcome;
 use crate::{
-    cli::{Cli, Context},
+    cli::{Cli, CommandContext},
     error::CliError,
-    output::Show,
+    output::RenderText,
 };
 
 const HELP: &str = "\
@@ -31,8 +31,8 @@ struct ManPage {
     page: String,
 }
 
-impl Show for ManPage {
-    fn text(&self) -> String {
+impl RenderText for ManPage {
+    fn render_text(&self) -> String {
         self.page.trim_end().to_owned()
     }
 }
@@ -43,27 +43,27 @@ struct WrittenPages {
     pages: Vec<String>,
 }
 
-impl Show for WrittenPages {
-    fn text(&self) -> String {
+impl RenderText for WrittenPages {
+    fn render_text(&self) -> String {
         format!("wrote {} pages to {}", self.pages.len(), self.folder.display())
     }
 }
 
-pub(crate) fn run(cx: &Context, args: &ManArgs) -> Result<Verdict, CliError> {
+pub(crate) fn write_manual(cx: &CommandContext, args: &ManArgs) -> Result<CommandOutcome, CliError> {
     let mut command = Cli::command();
     // Gives each command its full name, `toolyard apps add`, and the global flags.
     command.build();
     let Some(folder) = &args.out else {
-        let page = String::from_utf8_lossy(&render(&command)?).into_owned();
-        cx.output.show(&ManPage { page })?;
-        return Ok(Verdict::Good);
+        let page = String::from_utf8_lossy(&render_page(&command)?).into_owned();
+        cx.output.print_result(&ManPage { page })?;
+        return Ok(CommandOutcome::Success);
     };
     let unwritable = |error| CliError::Unwritable { file: folder.clone(), error };
     std::fs::create_dir_all(folder).map_err(unwritable)?;
     let mut pages = Vec::new();
     write_pages(&command, folder, &mut pages)?;
-    cx.output.show(&WrittenPages { folder: folder.clone(), pages })?;
-    Ok(Verdict::Good)
+    cx.output.print_result(&WrittenPages { folder: folder.clone(), pages })?;
+    Ok(CommandOutcome::Success)
 }
 
 fn write_pages(
@@ -73,14 +73,14 @@ fn write_pages(
 ) -> Result<(), CliError> {
     let name = format!("{}.1", command.get_display_name().unwrap_or_else(|| command.get_name()));
     let file = folder.join(&name);
-    std::fs::write(&file, render(command)?).map_err(|error| CliError::Unwritable { file, error })?;
+    std::fs::write(&file, render_page(command)?).map_err(|error| CliError::Unwritable { file, error })?;
     pages.push(name);
     let mut shown =
         command.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help");
     shown.try_for_each(|command| write_pages(command, folder, pages))
 }
 
-fn render(command: &clap::Command) -> Result<Vec<u8>, CliError> {
+fn render_page(command: &clap::Command) -> Result<Vec<u8>, CliError> {
     let mut page = Vec::new();
     Man::new(command.clone()).render(&mut page)?;
     Ok(page)

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use toolyard_protocol::{PackageName, Problem, items::Items};
+use toolyard_protocol::{PackageName, Problem, items::AppItems};
 
-use super::Verdict;
+use super::CommandOutcome;
 use crate::{
-    cli::Context,
+    cli::CommandContext,
     error::CliError,
-    output::Show,
-    tool_file::{Form, ToolFile},
+    output::RenderText,
+    tool_file::{ToolFile, ToolFileFormat},
 };
 
 const HELP: &str = "\
@@ -41,11 +41,11 @@ pub(crate) struct MigrateArgs {
 pub(crate) struct ToolSetBody<'a> {
     pub(crate) tools: &'a [Box<RawValue>],
     #[serde(flatten)]
-    pub(crate) items: &'a Items,
+    pub(crate) items: &'a AppItems,
 }
 
-impl Show for ToolSetBody<'_> {
-    fn text(&self) -> String {
+impl RenderText for ToolSetBody<'_> {
+    fn render_text(&self) -> String {
         serde_json::to_value(self).map(|set| format!("{set:#}")).unwrap_or_default()
     }
 }
@@ -59,25 +59,28 @@ pub(crate) struct NewVersion {
 /// A set that was published.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Published {
+pub(crate) struct PublishedToolSet {
     pub(crate) package_name: PackageName,
     pub(crate) version: u64,
     pub(crate) tool_count: usize,
-    pub(crate) form: Form,
+    pub(crate) form: ToolFileFormat,
 }
 
-impl Show for Published {
-    fn text(&self) -> String {
+impl RenderText for PublishedToolSet {
+    fn render_text(&self) -> String {
         let Self { package_name, version, tool_count, form } = self;
         let plural = if *tool_count == 1 { "" } else { "s" };
         format!(
             "published {tool_count} tool{plural} of {package_name} as version {version}, from {}",
-            form.words()
+            form.label()
         )
     }
 }
 
-pub(crate) async fn run(cx: &Context, args: MigrateArgs) -> Result<Verdict, CliError> {
+pub(crate) async fn migrate_tools(
+    cx: &CommandContext,
+    args: MigrateArgs,
+) -> Result<CommandOutcome, CliError> {
     let file = ToolFile::open(&args.file)?;
     if file.tools.is_empty() {
         let problem =
@@ -86,13 +89,17 @@ pub(crate) async fn run(cx: &Context, args: MigrateArgs) -> Result<Verdict, CliE
     }
     let body = ToolSetBody { tools: &file.tools, items: &file.items };
     let (Some(server), Some(package_name)) = (&args.into, args.package) else {
-        cx.output.show(&body)?;
-        return Ok(Verdict::Good);
+        cx.output.print_result(&body)?;
+        return Ok(CommandOutcome::Success);
     };
     let new: NewVersion =
-        cx.client_of(server)?.post(&format!("api/apps/{package_name}/tools"), &body).await?;
-    let published =
-        Published { package_name, version: new.version, tool_count: file.tools.len(), form: file.form };
-    cx.output.show(&published)?;
-    Ok(Verdict::Good)
+        cx.client_for(server)?.post(&format!("api/apps/{package_name}/tools"), &body).await?;
+    let published = PublishedToolSet {
+        package_name,
+        version: new.version,
+        tool_count: file.tools.len(),
+        form: file.form,
+    };
+    cx.output.print_result(&published)?;
+    Ok(CommandOutcome::Success)
 }

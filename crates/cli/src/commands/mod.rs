@@ -21,41 +21,41 @@ pub(crate) mod tools;
 pub(crate) mod upstreams;
 
 use crate::{
-    cli::{Cli, Command, Context},
+    cli::{Cli, CliCommand, CommandContext},
     error::CliError,
 };
 
 /// How a command that has said everything itself ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum CommandOutcome {
     /// Exit code 0.
-    Good,
+    Success,
     /// It did its work, and what it found or tried is not good: exit code 1.
-    Bad,
+    Failure,
 }
 
 /// Runs a command.
-pub(crate) async fn run(cli: Cli) -> Result<Verdict, CliError> {
-    let cx = Context::new(cli.globals);
+pub(crate) async fn run_command(cli: Cli) -> Result<CommandOutcome, CliError> {
+    let cx = CommandContext::new(cli.globals);
     match cli.command {
-        Command::Serve(args) => serve::run(&cx, args).await,
-        Command::Apps(command) => apps::run(&cx, command).await,
-        Command::Tools(command) => tools::run(&cx, command).await,
-        Command::Calls(args) => calls::run(&cx, *args).await,
-        Command::Upstreams(command) => upstreams::run(&cx, command).await,
-        Command::Chat(args) => chat::run(&cx, *args).await,
-        Command::Models(args) => models::run(&cx, args).await,
-        Command::Plugin(command) => plugin::run(&cx, command).await,
-        Command::Keys(command) => keys::run(&cx, command),
-        Command::Mcp(args) => mcp::run(&cx, *args).await,
-        Command::Migrate(args) => migrate::run(&cx, args).await,
-        Command::Import(args) => import::run(&cx, args).await,
-        Command::Glasses(args) => glasses::run(&cx, args).await,
-        Command::Token(command) => token::run(&cx, command).await,
-        Command::Doctor(args) => doctor::run(&cx, &args).await,
-        Command::Eval(command) => eval::run(&cx, command).await,
-        Command::Completions(args) => completions::run(&cx, &args),
-        Command::Man(args) => man::run(&cx, &args),
-        Command::Schema(args) => schema::run(&cx, &args),
+        CliCommand::Serve(args) => serve::run_server(&cx, args).await,
+        CliCommand::Apps(command) => apps::run_apps_command(&cx, command).await,
+        CliCommand::Tools(command) => tools::run_tools_command(&cx, command).await,
+        CliCommand::Calls(args) => calls::show_calls(&cx, *args).await,
+        CliCommand::Upstreams(command) => upstreams::run_upstreams_command(&cx, command).await,
+        CliCommand::Chat(args) => chat::run_chat(&cx, *args).await,
+        CliCommand::Models(args) => models::list_models(&cx, args).await,
+        CliCommand::Plugin(command) => plugin::run_plugin_command(&cx, command).await,
+        CliCommand::Keys(command) => keys::run_keys_command(&cx, command),
+        CliCommand::Mcp(args) => mcp::run_mcp(&cx, *args).await,
+        CliCommand::Migrate(args) => migrate::migrate_tools(&cx, args).await,
+        CliCommand::Import(args) => import::import_apps(&cx, args).await,
+        CliCommand::Glasses(args) => glasses::run_glasses(&cx, args).await,
+        CliCommand::Token(command) => token::run_token_command(&cx, command).await,
+        CliCommand::Doctor(args) => doctor::run_doctor(&cx, &args).await,
+        CliCommand::Eval(command) => eval::run_eval_command(&cx, command).await,
+        CliCommand::Completions(args) => completions::print_completions(&cx, &args),
+        CliCommand::Man(args) => man::write_manual(&cx, &args),
+        CliCommand::Schema(args) => schema::print_schema(&cx, &args),
     }
 }

@@ -3,16 +3,16 @@
 use clap::Args;
 use serde::Serialize;
 use toolyard_server::{
-    World,
-    models::{Calling, ModelBook, ModelOverview, OverviewModel, OverviewOrigin},
+    ServerDependencies,
+    models::{CallingMode, ModelOverview, ModelRegistry, OverviewModel, OverviewOrigin},
 };
 
-use super::Verdict;
+use super::CommandOutcome;
 use crate::{
-    cli::Context,
-    config::{ConfigArgs, environment},
+    cli::CommandContext,
+    config::{ConfigArgs, env_variables},
     error::CliError,
-    output::Show,
+    output::RenderText,
     text,
 };
 
@@ -39,17 +39,17 @@ pub(crate) struct ModelsArgs {
 /// What there is.
 #[derive(Serialize)]
 #[serde(transparent)]
-pub(crate) struct Overview(pub(crate) ModelOverview);
+pub(crate) struct ModelsOutput(pub(crate) ModelOverview);
 
-impl Show for Overview {
-    fn text(&self) -> String {
+impl RenderText for ModelsOutput {
+    fn render_text(&self) -> String {
         let ModelOverview { default, models, files, missing } = &self.0;
         let mut parts = Vec::new();
         parts.push(match models.is_empty() {
             true => "There is no model to ask.".to_owned(),
             false => {
-                let rows: Vec<_> = models.iter().map(|model| row(model, default.as_deref())).collect();
-                text::table(&rows)
+                let rows: Vec<_> = models.iter().map(|model| model_row(model, default.as_deref())).collect();
+                text::format_table(&rows)
             }
         });
         if let Some(files) = files.as_ref().filter(|files| !files.is_empty()) {
@@ -57,22 +57,24 @@ impl Show for Overview {
                 .iter()
                 .map(|file| [file.name.clone(), format!("{} MB", file.bytes / 1_000_000)])
                 .collect();
-            parts
-                .push(format!("\nFiles that a server such as llama-server can run:\n{}", text::table(&rows)));
+            parts.push(format!(
+                "\nFiles that a server such as llama-server can run:\n{}",
+                text::format_table(&rows)
+            ));
         }
         if let Some(missing) = missing.as_ref().filter(|missing| !missing.is_empty()) {
             let rows: Vec<_> = missing.iter().map(|one| [one.what.clone(), one.how.clone()]).collect();
-            parts.push(format!("\nLooked for and not found:\n{}", text::table(&rows)));
+            parts.push(format!("\nLooked for and not found:\n{}", text::format_table(&rows)));
         }
         parts.join("\n")
     }
 }
 
-fn row(model: &OverviewModel, default: Option<&str>) -> [String; 3] {
+fn model_row(model: &OverviewModel, default: Option<&str>) -> [String; 3] {
     let calling = match model.calling {
-        Calling::Native => "native",
-        Calling::Prompted => "prompted",
-        Calling::Small => "prompted, one tool at most",
+        CallingMode::Native => "native",
+        CallingMode::Prompted => "prompted",
+        CallingMode::Small => "prompted, one tool at most",
     };
     let origin = model.origin.as_ref().map(|origin| match origin {
         OverviewOrigin::Configured => "chat.model names it".to_owned(),
@@ -86,9 +88,9 @@ fn row(model: &OverviewModel, default: Option<&str>) -> [String; 3] {
     [model.name.clone(), calling.to_owned(), about.join("; ")]
 }
 
-pub(crate) async fn run(cx: &Context, args: ModelsArgs) -> Result<Verdict, CliError> {
+pub(crate) async fn list_models(cx: &CommandContext, args: ModelsArgs) -> Result<CommandOutcome, CliError> {
     let overview = match args.local {
-        true => here(&args.config).await?,
+        true => find_local_models(&args.config).await?,
         false => {
             let ConfigArgs { config, data, settings } = &args.config;
             if config.is_some() || data.is_some() || !settings.is_empty() {
@@ -98,16 +100,16 @@ pub(crate) async fn run(cx: &Context, args: ModelsArgs) -> Result<Verdict, CliEr
             cx.client()?.get("api/models").await?
         }
     };
-    let verdict = if overview.models.is_empty() { Verdict::Bad } else { Verdict::Good };
-    cx.output.show(&Overview(overview))?;
+    let verdict = if overview.models.is_empty() { CommandOutcome::Failure } else { CommandOutcome::Success };
+    cx.output.print_result(&ModelsOutput(overview))?;
     Ok(verdict)
 }
 
-async fn here(config: &ConfigArgs) -> Result<ModelOverview, CliError> {
-    let config = config.load(Vec::new())?;
-    let world = World::of(&environment().collect::<Vec<_>>());
-    let book = ModelBook::new(&config, &world).map_err(CliError::Start)?;
-    Ok(ModelOverview::for_operator(book.listing().await))
+async fn find_local_models(config: &ConfigArgs) -> Result<ModelOverview, CliError> {
+    let config = config.load_config(Vec::new())?;
+    let world = ServerDependencies::with_environment(&env_variables().collect::<Vec<_>>());
+    let book = ModelRegistry::new(&config, &world).map_err(CliError::Start)?;
+    Ok(ModelOverview::for_operator(book.list_models().await))
 }
 
 #[cfg(test)]
@@ -119,16 +121,16 @@ mod tests {
     #[test]
     fn everything_is_told() {
         let model = |name: &str, calling, origin| OverviewModel { name: name.to_owned(), calling, origin };
-        let overview = Overview(ModelOverview {
+        let overview = ModelsOutput(ModelOverview {
             default: Some("local/m".to_owned()),
             models: vec![
-                model("local/m", Calling::Prompted, Some(OverviewOrigin::Configured)),
+                model("local/m", CallingMode::Prompted, Some(OverviewOrigin::Configured)),
                 model(
                     "openai/gpt-5-mini",
-                    Calling::Native,
+                    CallingMode::Native,
                     Some(OverviewOrigin::Key("OPENAI_API_KEY".to_owned())),
                 ),
-                model("tiny/t", Calling::Small, None),
+                model("tiny/t", CallingMode::Small, None),
             ],
             files: Some(vec![OverviewFile { name: "m.gguf".to_owned(), bytes: 98_362_432 }]),
             missing: Some(vec![OverviewMissing { what: "Ollama".to_owned(), how: "Start it.".to_owned() }]),
@@ -143,12 +145,12 @@ m.gguf  98 MB
 
 Looked for and not found:
 Ollama  Start it.";
-        assert_eq!(overview.text(), expected);
+        assert_eq!(overview.render_text(), expected);
     }
 
     #[test]
     fn nothing_is_told_plainly() {
         let overview = ModelOverview { default: None, models: Vec::new(), files: None, missing: None };
-        assert_eq!(Overview(overview).text(), "There is no model to ask.");
+        assert_eq!(ModelsOutput(overview).render_text(), "There is no model to ask.");
     }
 }

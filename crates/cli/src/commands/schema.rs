@@ -4,8 +4,8 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Verdict;
-use crate::{cli::Context, error::CliError, output::Show};
+use super::CommandOutcome;
+use crate::{cli::CommandContext, error::CliError, output::RenderText};
 
 const HELP: &str = "\
 Examples:
@@ -16,11 +16,11 @@ Examples:
 #[command(after_help = HELP)]
 pub(crate) struct SchemaArgs {
     /// Which document
-    document: Document,
+    document: SchemaDocument,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Document {
+enum SchemaDocument {
     /// JSON Schema of the configuration
     Config,
     /// OpenAPI 3.1 of the API
@@ -30,19 +30,19 @@ enum Document {
 /// A document: on many lines for people, on one for programs.
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Printed(Value);
+struct SchemaOutput(Value);
 
-impl Show for Printed {
-    fn text(&self) -> String {
+impl RenderText for SchemaOutput {
+    fn render_text(&self) -> String {
         format!("{:#}", self.0)
     }
 }
 
-pub(crate) fn run(cx: &Context, args: &SchemaArgs) -> Result<Verdict, CliError> {
+pub(crate) fn print_schema(cx: &CommandContext, args: &SchemaArgs) -> Result<CommandOutcome, CliError> {
     let document = match args.document {
-        Document::Config => toolyard_server::config::schema(),
-        Document::Openapi => toolyard_server::openapi::document(),
+        SchemaDocument::Config => toolyard_server::config::config_schema(),
+        SchemaDocument::Openapi => toolyard_server::openapi::openapi_document(),
     };
-    cx.output.show(&Printed(document))?;
-    Ok(Verdict::Good)
+    cx.output.print_result(&SchemaOutput(document))?;
+    Ok(CommandOutcome::Success)
 }

@@ -8,17 +8,17 @@ use std::{
 use clap::{Args, builder::PossibleValuesParser};
 use serde::Serialize;
 use toolyard_server::{
-    Server, World,
+    Server, ServerDependencies,
     process::{EXIT_GRACE, StopSignals},
     telemetry,
 };
 
-use super::Verdict;
+use super::CommandOutcome;
 use crate::{
-    cli::Context,
-    config::{ConfigArgs, environment, quoted},
+    cli::CommandContext,
+    config::{ConfigArgs, env_variables, quote_toml},
     error::CliError,
-    output::Show,
+    output::RenderText,
 };
 
 const HELP: &str = "\
@@ -50,37 +50,38 @@ pub(crate) struct ServeArgs {
 
 /// Written as soon as requests are taken.
 #[derive(Serialize)]
-struct Listening {
+struct ListeningOutput {
     listening: String,
     /// The web console, where this program has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     console: Option<String>,
 }
 
-impl Show for Listening {
-    fn text(&self) -> String {
+impl RenderText for ListeningOutput {
+    fn render_text(&self) -> String {
         format!("listening on {}", self.listening)
     }
 }
 
-pub(crate) async fn run(cx: &Context, args: ServeArgs) -> Result<Verdict, CliError> {
-    let config = args.config.load(flags(&args))?;
+pub(crate) async fn run_server(cx: &CommandContext, args: ServeArgs) -> Result<CommandOutcome, CliError> {
+    let config = args.config.load_config(config_flags(&args))?;
     let _log = telemetry::init_log(&config.log).map_err(CliError::Log)?;
     let drain = Duration::from_millis(config.server.drain_ms);
     let signals = StopSignals::listen(drain.saturating_add(EXIT_GRACE)).map_err(CliError::Runtime)?;
-    let server = Server::start(config, World::of(&environment().collect::<Vec<_>>()))
-        .await
-        .map_err(CliError::Start)?;
+    let server =
+        Server::start(config, ServerDependencies::with_environment(&env_variables().collect::<Vec<_>>()))
+            .await
+            .map_err(CliError::Start)?;
     tracing::info!(address = %server.address, auth = ?server.state.auth_mode, "listening");
     let listening = format!("http://{}", server.address);
     let console = console_url(&server);
     // Beside the result: a script reads one line and may close the pipe then.
     if let Some(console) = console.as_ref().filter(|_| !cx.output.is_json()) {
-        cx.output.note(&format!("console at {console}"));
+        cx.output.print_note(&format!("console at {console}"));
     }
-    cx.output.show(&Listening { listening, console })?;
-    server.run(signals.token()).await;
-    Ok(Verdict::Good)
+    cx.output.print_result(&ListeningOutput { listening, console })?;
+    server.run(signals.stop_token()).await;
+    Ok(CommandOutcome::Success)
 }
 
 /// Where a browser on this machine finds the console; None where this program was built without it.
@@ -99,13 +100,14 @@ fn console_url(server: &Server) -> Option<String> {
     Some(format!("{base}/console/"))
 }
 
-fn flags(args: &ServeArgs) -> Vec<(&'static str, &'static str, String)> {
+fn config_flags(args: &ServeArgs) -> Vec<(&'static str, &'static str, String)> {
     let flags = [
         ("server", "listen", args.listen.map(|listen| listen.to_string())),
         ("server", "public_url", args.public_url.clone()),
         ("auth", "mode", args.auth.clone()),
     ];
-    let given = flags.into_iter().filter_map(|(section, key, value)| Some((section, key, quoted(&value?))));
+    let given =
+        flags.into_iter().filter_map(|(section, key, value)| Some((section, key, quote_toml(&value?))));
     given.collect()
 }
 
@@ -126,7 +128,7 @@ mod tests {
     fn every_flag_reaches_the_configuration() {
         let line = "serve --listen 127.0.0.1:9 --auth token --public-url https://t.example --data d --set server.listen=127.0.0.1:8";
         let Line { args } = Line::parse_from(line.split(' '));
-        let config = args.config.load(flags(&args)).unwrap();
+        let config = args.config.load_config(config_flags(&args)).unwrap();
         assert_eq!(config.server.listen.to_string(), "127.0.0.1:9");
         assert_eq!(config.server.public_url.as_deref(), Some("https://t.example"));
         assert_eq!(config.auth.mode, Some(AuthMode::Token));

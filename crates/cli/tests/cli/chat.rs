@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 use toolyard_testkit::{
-    model::{Answer, ScriptedModel},
+    model::{ScriptedModel, ScriptedReply},
     upstream::FakeUpstream,
 };
 
@@ -50,7 +50,7 @@ fn chat(yard: &Yard, args: &[&str]) -> Running {
 
 /// What the model was told by whom, in order, for the nth question.
 fn told(model: &ScriptedModel, nth: usize) -> Vec<(String, String)> {
-    let seen = model.seen();
+    let seen = model.requests();
     let messages = seen[nth].body["messages"].as_array().unwrap();
     let told = messages.iter().map(|message| {
         let text = message["content"].as_str().unwrap_or_default().to_owned();
@@ -67,10 +67,10 @@ fn said(role: &str, text: &str) -> (String, String) {
 async fn one_message_one_answer() {
     let (model, app) = (ScriptedModel::start().await, App::start().await);
     let yard = yard_with_app(&model, &app).await;
-    model.answers([
-        Answer::text("Let me see.").and_call("com_example_echo__say", json!({ "text": "hi" })),
-        Answer::call("com_example_echo__fail", json!({})),
-        Answer::pieces(["It said ", "hi."]),
+    model.queue_replies([
+        ScriptedReply::text("Let me see.").and_call("com_example_echo__say", json!({ "text": "hi" })),
+        ScriptedReply::call("com_example_echo__fail", json!({})),
+        ScriptedReply::pieces(["It said ", "hi."]),
     ]);
     let ran = yard.ada(&["chat", "--message", "say hi"]).await;
     assert_eq!((ran.code, ran.out.as_str()), (0, "Let me see.\nIt said hi.\n"), "{ran:?}");
@@ -87,7 +87,10 @@ async fn how_far_a_call_is() {
     let (model, upstream) = (ScriptedModel::start().await, FakeUpstream::start().await);
     let yard = yard_with(&model, &[]).await;
     yard.run(&["upstreams", "add", "fixture", "--url", &upstream.url(), "--for-all"]).await.good();
-    model.answers([Answer::call("mcp_fixture__steps", json!({ "count": 2 })), Answer::text("Done.")]);
+    model.queue_replies([
+        ScriptedReply::call("mcp_fixture__steps", json!({ "count": 2 })),
+        ScriptedReply::text("Done."),
+    ]);
     let mut chat = chat(&yard, &["--message", "take two steps"]);
     upstream.let_through(1);
     assert!(chat.notes(" … ").await.contains(": steps … 50 %"));
@@ -101,7 +104,7 @@ async fn how_far_a_call_is() {
 async fn events_as_lines_of_json() {
     let model = ScriptedModel::start().await;
     let yard = yard_with(&model, &[]).await;
-    model.answers([Answer::text("Hello.")]);
+    model.queue_replies([ScriptedReply::text("Hello.")]);
     let ran = yard.ada(&["chat", "--json", "--message", "hello"]).await;
     let kinds: Vec<Value> = ran.json_lines().into_iter().map(|chunk| chunk["type"].clone()).collect();
     assert_eq!(
@@ -116,7 +119,7 @@ async fn events_as_lines_of_json() {
 async fn the_message_may_come_from_stdin() {
     let model = ScriptedModel::start().await;
     let yard = yard_with(&model, &[]).await;
-    model.answers([Answer::text("Short.")]);
+    model.queue_replies([ScriptedReply::text("Short.")]);
     let mut once = chat(&yard, &["--system", "Be short.", "--message", "-"]);
     once.types("first line").await;
     once.types("second line").await;
@@ -124,7 +127,7 @@ async fn the_message_may_come_from_stdin() {
     once.says("Short.").await;
     assert_eq!(once.end().await, 0);
     assert_eq!(told(&model, 0), [said("user", "first line\nsecond line\n")]);
-    let system = model.seen()[0].body["messages"][0]["content"].to_string();
+    let system = model.requests()[0].body["messages"][0]["content"].to_string();
     assert!(system.contains("Be short."), "{system}");
     let mut large = yard.command(&["chat", "--user", ADA, "--message", "-"]);
     large.stdin(std::fs::File::open(yard.file("large.txt", &"x".repeat(1024 * 1024 + 1))).unwrap());
@@ -138,7 +141,7 @@ async fn the_message_may_come_from_stdin() {
 async fn a_conversation_is_kept_until_a_new_one_begins() {
     let model = ScriptedModel::start().await;
     let yard = yard_with(&model, &[]).await;
-    model.answers(["One.", "Two.", "Three."].map(Answer::text));
+    model.queue_replies(["One.", "Two.", "Three."].map(ScriptedReply::text));
     let mut chat = chat(&yard, &[]);
     for (line, answer) in [("first", "One."), ("second", "Two.")] {
         chat.types(line).await;
@@ -158,7 +161,7 @@ async fn a_conversation_is_kept_until_a_new_one_begins() {
 async fn lines_with_a_slash() {
     let (model, app) = (ScriptedModel::start().await, App::start().await);
     let yard = yard_with_app(&model, &app).await;
-    model.always(Answer::text("Yes."));
+    model.set_default_reply(ScriptedReply::text("Yes."));
     let mut chat = chat(&yard, &[]);
     // Before the first question, by which Ada has no session yet.
     chat.types("/tools").await;
@@ -179,7 +182,7 @@ async fn lines_with_a_slash() {
     chat.notes("/system [TEXT]").await;
     chat.types("/quit").await;
     assert_eq!(chat.end().await, 0);
-    let asked = &model.seen()[0].body;
+    let asked = &model.requests()[0].body;
     assert_eq!(asked["model"], "other");
     assert!(asked["messages"][0]["content"].to_string().contains("Be kind."), "{asked}");
 }
@@ -188,13 +191,16 @@ async fn lines_with_a_slash() {
 async fn ctrl_c_ends_the_answer_and_then_the_chat() {
     let model = ScriptedModel::start().await;
     let yard = yard_with(&model, &[]).await;
-    model.answers([Answer::text("Once upon\n").hold().and_text("a time"), Answer::text("As you like.")]);
+    model.queue_replies([
+        ScriptedReply::text("Once upon\n").and_hold().and_text("a time"),
+        ScriptedReply::text("As you like."),
+    ]);
     let mut chat = chat(&yard, &[]);
     chat.types("a story").await;
     chat.says("Once upon").await;
     chat.signal("-INT").await;
     chat.notes("[stopped]").await;
-    model.wait_left(1).await;
+    model.wait_abandoned(1).await;
     chat.types("stop").await;
     chat.says("As you like.").await;
     assert_eq!(
@@ -219,19 +225,19 @@ async fn ctrl_c_ends_the_answer_and_then_the_chat() {
 async fn a_signal_before_the_first_word() {
     let model = ScriptedModel::start().await;
     let yard = yard_with(&model, &[]).await;
-    model.answers([
-        Answer::text("never").hold_first(),
-        Answer::text("never").hold_first(),
-        Answer::text("Here."),
+    model.queue_replies([
+        ScriptedReply::text("never").hold_first(),
+        ScriptedReply::text("never").hold_first(),
+        ScriptedReply::text("Here."),
     ]);
     let mut once = chat(&yard, &["--message", "hello"]);
-    model.wait_seen(1).await;
+    model.wait_requests(1).await;
     once.signal("-INT").await;
     assert_eq!(once.end().await, 130);
     assert!(once.rest().await.contains("stopped before the answer was through"));
     let mut talk = chat(&yard, &[]);
     talk.types("hello").await;
-    model.wait_seen(2).await;
+    model.wait_requests(2).await;
     talk.signal("-INT").await;
     talk.notes("[stopped]").await;
     talk.types("again").await;
@@ -245,10 +251,10 @@ async fn a_signal_before_the_first_word() {
 async fn what_goes_wrong_is_told_in_words_and_the_chat_goes_on() {
     let model = ScriptedModel::start().await;
     let yard = yard_with(&model, &[]).await;
-    model.answers([
-        Answer::error(401, json!({ "error": { "message": "bad key" } })),
-        Answer::text("Half").and_error(json!({ "message": "out of memory", "code": 500 })),
-        Answer::text("Fine."),
+    model.queue_replies([
+        ScriptedReply::error(401, json!({ "error": { "message": "bad key" } })),
+        ScriptedReply::text("Half").and_error(json!({ "message": "out of memory", "code": 500 })),
+        ScriptedReply::text("Fine."),
     ]);
     let mut chat = chat(&yard, &[]);
     chat.types("one").await;
@@ -296,9 +302,9 @@ async fn alone(model: &ScriptedModel, calling: &str, args: &[&str]) -> Ran {
 #[tokio::test]
 async fn alone_with_the_built_in_tools() {
     let model = ScriptedModel::start().await;
-    model.answers([
-        Answer::call("toolyard__calculate", json!({ "expression": "6 * 7" })),
-        Answer::text("It is 42."),
+    model.queue_replies([
+        ScriptedReply::call("toolyard__calculate", json!({ "expression": "6 * 7" })),
+        ScriptedReply::text("It is 42."),
     ]);
     let ran = alone(&model, "native", &["--message", "6 * 7?"]).await;
     assert_eq!((ran.code, ran.out.as_str()), (0, "It is 42.\n"), "{ran:?}");
@@ -309,14 +315,14 @@ async fn alone_with_the_built_in_tools() {
 #[tokio::test]
 async fn alone_with_a_model_that_knows_no_tools() {
     let model = ScriptedModel::start().await;
-    model.answers([
-        Answer::text("<tool_call>\n{\"name\": \"toolyard__calculate\", \"arguments\": {\"expression\": \"2 + 2\"}}\n</tool_call>"),
-        Answer::text("Four."),
+    model.queue_replies([
+        ScriptedReply::text("<tool_call>\n{\"name\": \"toolyard__calculate\", \"arguments\": {\"expression\": \"2 + 2\"}}\n</tool_call>"),
+        ScriptedReply::text("Four."),
     ]);
     let ran = alone(&model, "prompted", &["--message", "2 + 2?"]).await;
     assert_eq!((ran.code, ran.out.as_str()), (0, "Four.\n"), "{ran:?}");
     assert!(ran.err.contains("calculate(expression: \"2 + 2\") → "), "{}", ran.err);
-    assert!(model.seen()[0].body.get("tools").is_none(), "they are in the prompt");
+    assert!(model.requests()[0].body.get("tools").is_none(), "they are in the prompt");
 }
 
 #[tokio::test]
@@ -325,19 +331,19 @@ async fn alone_with_a_folder() {
     let notes = tempfile::tempdir().unwrap();
     std::fs::write(notes.path().join("a.txt"), "buy milk").unwrap();
     let files = ["--files", notes.path().to_str().unwrap()];
-    model.answers([
-        Answer::call("toolyard__read_file", json!({ "path": "files/a.txt" })),
-        Answer::call("toolyard__write_file", json!({ "path": "files/b.txt", "content": "x" })),
-        Answer::text("Read it."),
+    model.queue_replies([
+        ScriptedReply::call("toolyard__read_file", json!({ "path": "files/a.txt" })),
+        ScriptedReply::call("toolyard__write_file", json!({ "path": "files/b.txt", "content": "x" })),
+        ScriptedReply::text("Read it."),
     ]);
     let ran = alone(&model, "native", &[&files[..], &["--message", "read"]].concat()).await;
     assert!(ran.err.contains("read_file(path: \"files/a.txt\") → "), "{ran:?}");
-    assert!(model.seen()[1].body["messages"].to_string().contains("buy milk"));
+    assert!(model.requests()[1].body["messages"].to_string().contains("buy milk"));
     assert!(!notes.path().join("b.txt").exists(), "read-only");
     assert_eq!(ran.out, "Read it.\n");
-    model.answers([
-        Answer::call("toolyard__write_file", json!({ "path": "files/b.txt", "content": "x" })),
-        Answer::text("Written."),
+    model.queue_replies([
+        ScriptedReply::call("toolyard__write_file", json!({ "path": "files/b.txt", "content": "x" })),
+        ScriptedReply::text("Written."),
     ]);
     let ran = alone(&model, "native", &[&files[..], &["--write", "--message", "write"]].concat()).await;
     assert_eq!(ran.out, "Written.\n", "{ran:?}");
@@ -347,7 +353,7 @@ async fn alone_with_a_folder() {
 #[tokio::test]
 async fn alone_a_signal_ends_the_answer_too() {
     let model = ScriptedModel::start().await;
-    model.answers([Answer::text("Once\n").hold(), Answer::text("Here.")]);
+    model.queue_replies([ScriptedReply::text("Once\n").and_hold(), ScriptedReply::text("Here.")]);
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("toolyard.toml"), config(&model, "native")).unwrap();
     let mut command = toolyard(folder.path(), &["chat", "--local"]);
@@ -359,7 +365,7 @@ async fn alone_a_signal_ends_the_answer_too() {
     chat.says("Once").await;
     chat.signal("-INT").await;
     chat.notes("[stopped]").await;
-    model.wait_left(1).await;
+    model.wait_abandoned(1).await;
     chat.types("hello").await;
     chat.says("Here.").await;
     chat.types_no_more();

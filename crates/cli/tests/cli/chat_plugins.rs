@@ -4,8 +4,8 @@ use std::{path::Path, process::Stdio};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use toolyard_testkit::model::{Answer, ScriptedModel};
-use toolyard_trust::{KeyEntry, KeyList, PublicKey, Revocations, RevokedPlugin, SecretKey};
+use toolyard_testkit::model::{ScriptedModel, ScriptedReply};
+use toolyard_trust::{KeyEntry, KeyList, PublicKey, RevocationList, RevokedPlugin, SecretKey};
 
 use crate::{
     chat::{config, yard_with},
@@ -64,12 +64,12 @@ impl Desk {
 
     /// The model calls the tool, then says what it always says.
     fn calls(&self, tool: &str, arguments: Value) {
-        self.model.answers([Answer::call(tool, arguments), Answer::text("Done.")]);
+        self.model.queue_replies([ScriptedReply::call(tool, arguments), ScriptedReply::text("Done.")]);
     }
 
     /// What the model was told last that a call came to.
     fn result(&self) -> String {
-        let seen = self.model.seen();
+        let seen = self.model.requests();
         let messages = seen.last().unwrap().body["messages"].as_array().unwrap().clone();
         let result = messages.iter().rev().find(|message| message["role"] == "tool").unwrap();
         result["content"].as_str().unwrap().to_owned()
@@ -150,7 +150,7 @@ async fn an_unsigned_plugin_needs_a_word_of_its_own() {
     assert!(changed.bad().contains("may not run: the signature does not hold"));
     let unknown = desk.alone("--plugin signed.json --allow-unsigned signed.json --yes").await;
     assert!(unknown.bad().contains("may not run: no key list that is believed has the key"));
-    assert_eq!(desk.model.seen().len(), 4, "nothing else reached the model");
+    assert_eq!(desk.model.requests().len(), 4, "nothing else reached the model");
 }
 
 #[tokio::test]
@@ -185,9 +185,9 @@ async fn lists_count_as_far_as_the_root_vouches_for_them() {
     let desk = Desk::new().await;
     let root = SecretKey::from_seed(&[9; 32]).unwrap();
     let ada = PublicKey::from_pem(&desk.read("ada.key.pub")).unwrap();
-    let keys = KeyList::local([KeyEntry::new(ada, "Ada Lovelace")]);
+    let keys = KeyList::from_local_keys([KeyEntry::new(ada, "Ada Lovelace")]);
     desk.write("keys.json", &keys.sign(&root).unwrap());
-    desk.write("root.pub", &root.public().to_pem());
+    desk.write("root.pub", &root.public_key().to_pem());
     let plugin = "--plugin signed.json --yes";
     let nobody = desk.alone(&format!("{plugin} --keys keys.json")).await;
     assert!(nobody.code == 2 && nobody.err.contains("--root FILE"), "{nobody:?}");
@@ -203,7 +203,7 @@ async fn lists_count_as_far_as_the_root_vouches_for_them() {
         content_hash: None,
         reason: "it is late".to_owned(),
     };
-    let revocations = Revocations { plugins: vec![revoked], ..Revocations::default() };
+    let revocations = RevocationList { plugins: vec![revoked], ..RevocationList::default() };
     desk.write("revoked.json", &revocations.sign(&root).unwrap());
     let lists = "--keys keys.json --keys ada.key.pub --root root.pub --revocations revoked.json";
     let gone = desk.alone(&format!("{plugin} {lists}")).await.bad();
@@ -235,13 +235,13 @@ async fn plugins_that_clash_are_told_and_calls_without_end_are_ended() {
     let both = "--plugin a.json --plugin b.json --allow-unsigned a --allow-unsigned b";
     let told = desk.alone(both).await.bad();
     assert!(told.contains("the tool `go` of the plugin `b` is a tool of the plugin `a` already"), "{told}");
-    desk.model.always(Answer::call("go", json!({})));
+    desk.model.set_default_reply(ScriptedReply::call("go", json!({})));
     let ran = desk.alone("--plugin a.json --allow-unsigned a").await;
     assert!(
         ran.code == 1 && ran.err.contains("[go did not run: one answer has at most 20 requests"),
         "{ran:?}"
     );
-    assert_eq!(desk.model.seen().len(), 20);
+    assert_eq!(desk.model.requests().len(), 20);
 }
 
 /// Writes down its process, answers the handshake, and has one tool.
@@ -279,9 +279,9 @@ impl Desk {
 async fn mcp_servers_answer_beside_plugins_and_end_with_the_chat() {
     let desk = Desk::new().await;
     desk.servers("");
-    desk.model.answers([
-        Answer::call("mcp_sh_shout", json!({})).and_call("get_current_time", json!({})),
-        Answer::text("Done."),
+    desk.model.queue_replies([
+        ScriptedReply::call("mcp_sh_shout", json!({})).and_call("get_current_time", json!({})),
+        ScriptedReply::text("Done."),
     ]);
     let flags = "--mcp servers.json --plugin signed.json --keys ada.key.pub --yes";
     let ran = desk.alone(flags).await;

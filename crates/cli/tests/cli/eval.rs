@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use toolyard_testkit::model::{Answer, ScriptedModel};
+use toolyard_testkit::model::{ScriptedModel, ScriptedReply};
 
 use crate::fixture::{Ran, ended, toolyard};
 
@@ -47,7 +47,7 @@ async fn what_cannot_be_measured_is_told() {
 #[tokio::test]
 async fn a_model_that_only_talks_is_right_where_talk_is_wanted() {
     let (folder, model) = (tempfile::tempdir().unwrap(), ScriptedModel::start().await);
-    model.always(Answer::text("Hello."));
+    model.set_default_reply(ScriptedReply::text("Hello."));
     let place = format!("models.local={{ url = \"{}/v1\", calling = \"native\" }}", model.url());
     let asked = [
         "eval",
@@ -66,7 +66,7 @@ async fn a_model_that_only_talks_is_right_where_talk_is_wanted() {
         (&60.into(), &60.into(), &12.into()),
         "{report}"
     );
-    assert_eq!(model.seen().len(), 60, "each was asked once");
+    assert_eq!(model.requests().len(), 60, "each was asked once");
     let none = ["eval", "tools", "--model", "nowhere/x", "--set", "model_search.local_servers=false"];
     let told = ended(toolyard(folder.path(), &none)).await;
     assert!(

@@ -10,8 +10,8 @@ use serde_json::json;
 use tempfile::TempDir;
 use tokio::process::Command;
 use toolyard_testkit::{
-    model::{Answer, ScriptedModel},
-    page::{blocks, expect_shown},
+    model::{ScriptedModel, ScriptedReply},
+    page::{assert_output_matches, code_blocks},
 };
 
 use crate::{
@@ -65,7 +65,7 @@ pub(crate) enum Server<'a> {
 pub(crate) async fn follow(page: &str, folder: &Path, server: Server<'_>, others: &[&str]) {
     let mut output = String::new();
     let mut started_here = None;
-    for (language, block) in blocks(page) {
+    for (language, block) in code_blocks(page) {
         match language {
             "console" if matches!(server, Server::OfPage) => {
                 started_here = Some(started(folder, block).await)
@@ -80,7 +80,7 @@ pub(crate) async fn follow(page: &str, folder: &Path, server: Server<'_>, others
                 assert_eq!(ran.code, 0, "{block}\n{}", ran.out);
                 output = ran.out;
             }
-            "text" => expect_shown(&output, block),
+            "text" => assert_output_matches(&output, block),
             language if others.contains(&language) => {}
             other => panic!("a block of {other} is neither run nor shown"),
         }
@@ -89,7 +89,10 @@ pub(crate) async fn follow(page: &str, folder: &Path, server: Server<'_>, others
 
 /// What a model does with the greeter.
 fn greets(model: &ScriptedModel) {
-    model.answers([Answer::call("hello", json!({ "name": "Ada" })), Answer::text("Done.")]);
+    model.queue_replies([
+        ScriptedReply::call("hello", json!({ "name": "Ada" })),
+        ScriptedReply::text("Done."),
+    ]);
 }
 
 #[tokio::test]
@@ -98,7 +101,7 @@ async fn write_a_plugin() {
     let folder = folder(&model);
     (0..3).for_each(|_| greets(&model));
     follow(WRITE, folder.path(), Server::OfPage, &[]).await;
-    assert_eq!(model.seen().len(), 6, "all three chats were had");
+    assert_eq!(model.requests().len(), 6, "all three chats were had");
 }
 
 #[tokio::test]
@@ -110,13 +113,13 @@ async fn sign_and_publish() {
     }
     greets(&model);
     follow(SIGN, folder.path(), Server::OfPage, &[]).await;
-    assert_eq!(model.seen().len(), 2, "what may not run is not offered");
+    assert_eq!(model.requests().len(), 2, "what may not run is not offered");
 }
 
 #[test]
 fn what_is_not_run_here_is_run_elsewhere() {
     // The server by every test of this binary, the program by the tests of the client SDK.
-    let commands: Vec<_> = blocks(FIRST_TOOL).filter(|(language, _)| *language != "rust").collect();
+    let commands: Vec<_> = code_blocks(FIRST_TOOL).filter(|(language, _)| *language != "rust").collect();
     let program = "cargo run -p toolyard-client-sdk --example first_client_tool -- http://127.0.0.1:8787 ada@example.com\n";
     assert_eq!(commands, [("console", "toolyard serve\n"), ("console", program)]);
 }

@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 use tokio::process::Command;
-use toolyard_testkit::upstream::{FakeUpstream, List, MODERN};
+use toolyard_testkit::upstream::{FakeUpstream, MODERN, OfferListKind};
 
 use crate::fixture::{ADA, NO_BUILTINS, Ran, Running, Yard, ended, serve, soon, toolyard};
 
@@ -139,13 +139,13 @@ async fn a_client_with_a_handshake() {
     assert_eq!(client.answer(id).await["result"]["content"][0]["text"], "2 steps");
 
     let id = client.ask("tools/call", steps(&steps_name, "p-2")).await;
-    upstream.wait_seen("tools/call", 3).await;
+    upstream.wait_messages("tools/call", 3).await;
     client.notify("notifications/cancelled", json!({ "requestId": id })).await;
     upstream.wait_cancelled(1).await;
 
     upstream.wait_listening(1).await;
-    upstream.offer(List::Tools, upstream.offered(List::Tools)[..1].to_vec());
-    upstream.announce(List::Tools);
+    upstream.set_list(OfferListKind::Tools, upstream.list_items(OfferListKind::Tools)[..1].to_vec());
+    upstream.announce_list(OfferListKind::Tools);
     client.told("notifications/tools/list_changed").await;
     let list = client.call("tools/list", json!({})).await;
     assert_eq!(list["result"]["tools"].as_array().unwrap().len(), 1, "{list}");
@@ -179,7 +179,7 @@ async fn a_server_that_comes_back_finds_everything_as_it_was() {
     let mut client = Client::initialized(yard.command(&["mcp", "--user", ADA])).await;
     let name = client.tool("steps").await;
     let lost = client.ask("tools/call", steps(&name, "p")).await;
-    upstream.wait_seen("tools/call", 1).await;
+    upstream.wait_messages("tools/call", 1).await;
     yard.server.kill().await;
     let answer = client.answer(lost).await;
     assert_eq!(answer["error"]["code"], -32603, "{answer}");
@@ -213,7 +213,7 @@ async fn what_was_asked_before_the_end_is_answered() {
     let name = client.tool("steps").await;
     let id = client.ask("tools/call", steps(&name, "p")).await;
     client.server.types_no_more();
-    upstream.wait_seen("tools/call", 1).await;
+    upstream.wait_messages("tools/call", 1).await;
     upstream.let_through(2);
     assert_eq!(client.answer(id).await["result"]["content"][0]["text"], "2 steps");
     assert_eq!(client.ended().await.1, 0);
@@ -277,7 +277,7 @@ fn embedded(folder: &std::path::Path, args: &[&str]) -> Command {
 #[tokio::test]
 async fn embedded_there_is_no_server() {
     let folder = tempfile::tempdir().unwrap();
-    let binary = FakeUpstream::binary();
+    let binary = FakeUpstream::binary_path();
     let config = format!(
         "[upstreams.inside]\ncommand = '{}'\nargs = [\"--stdio\", \"--fixtures\", \"echo\"]\n",
         binary.display()

@@ -36,7 +36,7 @@ async fn servers_of_the_machine_are_looked_for() {
 #[tokio::test]
 async fn a_key_and_an_endpoint_are_found() {
     let model = ScriptedModel::start().await;
-    model.offers("/v1/models", json!({ "data": [{ "id": "scripted" }, { "id": "other" }] }));
+    model.serve_path("/v1/models", json!({ "data": [{ "id": "scripted" }, { "id": "other" }] }));
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("toolyard.toml"), config(&model, "prompted")).unwrap();
     let mut command = toolyard(folder.path(), &["models", "--local", "--json"]);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use toolyard_trust::{KeyEntry, KeyList, PublicKey, Revocations, RevokedPlugin, SecretKey};
+use toolyard_trust::{KeyEntry, KeyList, PublicKey, RevocationList, RevokedPlugin, SecretKey};
 
 use crate::fixture::{Ran, ended, toolyard};
 
@@ -115,8 +115,8 @@ async fn lists_count_as_far_as_the_root_vouches_for_them() {
     let mut older =
         KeyEntry::new(PublicKey::from_pem(&std::fs::read_to_string(OLDER_KEY).unwrap()).unwrap(), "Old");
     older.curator_id = Some("curator-1".to_owned());
-    desk.write("keys.json", KeyList::local([ada, older]).sign(&root).unwrap());
-    let mut called_back = Revocations::default();
+    desk.write("keys.json", KeyList::from_local_keys([ada, older]).sign(&root).unwrap());
+    let mut called_back = RevocationList::default();
     desk.write("none.json", called_back.sign(&root).unwrap());
     called_back.plugins.push(RevokedPlugin {
         id: "hello".parse().unwrap(),

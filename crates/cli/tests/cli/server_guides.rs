@@ -4,7 +4,7 @@
 use std::{net::TcpListener, process::Stdio};
 
 use tokio::process::Command;
-use toolyard_testkit::page::blocks;
+use toolyard_testkit::page::code_blocks;
 
 use crate::{
     fixture::{Running, Yard},
@@ -16,7 +16,7 @@ const OPERATORS: &str = include_str!("../../../../docs/guide/for-operators.md");
 
 /// The first block of a language.
 fn file(page: &'static str, language: &str) -> &'static str {
-    blocks(page).find(|(of, _)| *of == language).expect("the page has one").1
+    code_blocks(page).find(|(of, _)| *of == language).expect("the page has one").1
 }
 
 /// The app of the page, on a port of its own.

@@ -7,7 +7,7 @@ use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     process::{Child, ChildStdin, ChildStdout, Command},
 };
-use toolyard_testkit::model::{Answer, ScriptedModel};
+use toolyard_testkit::model::{ScriptedModel, ScriptedReply};
 
 use crate::{
     chat::yard_with,
@@ -75,10 +75,10 @@ impl Terminal {
 async fn a_chat_by_hand() {
     let model = ScriptedModel::start().await;
     let yard = yard_with(&model, &[]).await;
-    model.answers([
-        Answer::text("Once ").hold().and_text("upon a time."),
-        Answer::text("It was ").hold().and_text("never said"),
-        Answer::text("Well then."),
+    model.queue_replies([
+        ScriptedReply::text("Once ").and_hold().and_text("upon a time."),
+        ScriptedReply::text("It was ").and_hold().and_text("never said"),
+        ScriptedReply::text("Well then."),
     ]);
     let mut terminal = Terminal::open(&yard);
     terminal.shows("local/scripted answers; /help says what can be typed").await;
@@ -95,14 +95,14 @@ async fn a_chat_by_hand() {
     terminal.shows("It was ").await;
     terminal.types(CTRL_C).await;
     terminal.shows("[stopped]").await;
-    model.wait_left(1).await;
+    model.wait_abandoned(1).await;
     terminal.shows("> ").await;
     terminal.types("are you there?\n").await;
     terminal.shows("Well then.").await;
     terminal.shows("> ").await;
     terminal.types(CTRL_D).await;
     assert_eq!(terminal.ends().await, 0);
-    assert_eq!(model.seen().len(), 3);
+    assert_eq!(model.requests().len(), 3);
 }
 
 #[tokio::test]

@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 use toolyard_testkit::{
     authorization::{FakeAuthorization, FakeResource},
-    upstream::{FakeUpstream, List, Options, odd},
+    upstream::{FakeUpstream, OfferListKind, UpstreamOptions, quirks},
 };
 
 use crate::fixture::{Yard, serve};
 
 fn binary() -> String {
-    FakeUpstream::binary().to_str().unwrap().to_owned()
+    FakeUpstream::binary_path().to_str().unwrap().to_owned()
 }
 
 /// What stands on stdout of a command that ended with 1.
@@ -78,7 +78,7 @@ async fn an_upstream_over_http_from_its_beginning_to_its_end() {
     yard.ada(&["apps", "install", "mcp.echo"]).await.good();
     let _glasses = yard.glasses(&[]).await;
     assert_eq!(yard.ada(&["tools", "call", "mcp.echo:echo", "text=hello"]).await.good(), "hello\n");
-    assert_eq!(upstream.seen("tools/call")[0].header("x-key"), Some("s3cret"));
+    assert_eq!(upstream.messages("tools/call")[0].header("x-key"), Some("s3cret"));
 
     let again = yard.run(&["upstreams", "add", "echo", "--url", &url]).await.bad();
     assert!(again.contains("there is an upstream echo already"), "{again}");
@@ -152,23 +152,27 @@ async fn a_command_is_shown_and_run() {
 #[tokio::test]
 async fn how_it_is_doing_is_told_in_words() {
     let (yard, upstream) = (Yard::start().await, FakeUpstream::start().await);
-    let good = upstream.offered(List::Tools);
-    upstream.offer(List::Tools, [good, odd::bad_tools()].concat());
+    let good = upstream.list_items(OfferListKind::Tools);
+    upstream.set_list(OfferListKind::Tools, [good, quirks::bad_tools()].concat());
     let added = yard.run(&["upstreams", "add", "odd", "--url", &upstream.url(), "--for-all"]).await.good();
     assert!(added.contains("odd is up: ") && added.contains("\n  set aside: no_schema: "), "{added}");
     let test = yard.run(&["upstreams", "test", "odd", "--json"]).await.json();
     assert!(test["status"]["setAside"].as_array().unwrap().len() > 5, "{test}");
 
-    upstream.down().await;
+    upstream.take_down().await;
     let down = failed(yard.run(&["upstreams", "test", "odd"]).await);
     let next = format!("next: check that it answers at {}", upstream.url());
     assert!(down.starts_with("odd is down: ") && down.contains(&next), "{down}");
     let down = yard.run(&["upstreams", "test", "odd", "--json"]).await;
     assert_eq!((down.code, &down.json_lines()[0]["status"]["state"]), (1, &json!("down")));
-    upstream.up().await;
+    upstream.bring_up().await;
     yard.run(&["upstreams", "test", "odd"]).await.good();
 
-    let locked = FakeUpstream::with(Options { bearer: Some("t0k".to_owned()), ..Options::default() }).await;
+    let locked = FakeUpstream::start_with(UpstreamOptions {
+        bearer: Some("t0k".to_owned()),
+        ..UpstreamOptions::default()
+    })
+    .await;
     let added = yard.run(&["upstreams", "add", "locked", "--url", &locked.url()]).await.good();
     assert!(
         added.contains("locked is needs-authorization: ") && added.contains("or with --oauth"),

@@ -4,14 +4,14 @@ use serde_json::Value;
 
 use crate::{
     message::Message,
-    stream::{FinishWord, Usage},
-    tool::Call,
+    stream::{StreamFinish, TokenUsage},
+    tool::ToolCall,
 };
 
 /// Why a chat ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Finish {
+pub enum ChatFinish {
     /// Everything is said.
     Stop,
     /// No room for more.
@@ -30,15 +30,15 @@ pub enum Finish {
     Unfinished,
 }
 
-impl From<Option<FinishWord>> for Finish {
-    fn from(word: Option<FinishWord>) -> Self {
+impl From<Option<StreamFinish>> for ChatFinish {
+    fn from(word: Option<StreamFinish>) -> Self {
         match word {
-            Some(FinishWord::Stop) => Self::Stop,
-            Some(FinishWord::Length) => Self::Length,
-            Some(FinishWord::ContentFilter) => Self::ContentFilter,
-            Some(FinishWord::ToolCalls) => Self::ToolCalls,
-            Some(FinishWord::Error) => Self::Error,
-            Some(FinishWord::Other(word)) => Self::Other(word),
+            Some(StreamFinish::Stop) => Self::Stop,
+            Some(StreamFinish::Length) => Self::Length,
+            Some(StreamFinish::ContentFilter) => Self::ContentFilter,
+            Some(StreamFinish::ToolCalls) => Self::ToolCalls,
+            Some(StreamFinish::Error) => Self::Error,
+            Some(StreamFinish::Other(word)) => Self::Other(word),
             None => Self::Other(String::new()),
         }
     }
@@ -61,17 +61,17 @@ pub struct CallResult {
 
 /// An answer, whole.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct ChatAnswer {
     /// Its words, each text on a line of its own.
     pub text: String,
     /// All calls, of the server and of this client, in order.
-    pub calls: Vec<Call>,
+    pub calls: Vec<ToolCall>,
     /// What they came to. Calls without a result are open.
     pub results: Vec<CallResult>,
     /// Why it ended.
-    pub finish: Finish,
+    pub finish: ChatFinish,
     /// What it cost, where the server says so.
-    pub usage: Option<Usage>,
+    pub usage: Option<TokenUsage>,
     /// The conversation with this answer in it: every message, every call and result. Store it, and send it again with the next
     /// question.
     pub history: Vec<Message>,
@@ -81,9 +81,9 @@ pub struct Answer {
     pub model: Option<String>,
 }
 
-impl Answer {
+impl ChatAnswer {
     /// Calls that nobody answered.
-    pub fn open_calls(&self) -> impl Iterator<Item = &Call> {
+    pub fn open_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.calls.iter().filter(|call| !self.results.iter().any(|result| result.call_id == call.id))
     }
 

@@ -5,14 +5,14 @@ use serde::Serialize;
 use toolyard_protocol::{chat::ClientTool, raw::to_raw};
 
 use super::ChatError;
-use crate::{message::Message, plugin::Draft};
+use crate::{message::Message, plugin::RequestDraft};
 
 /// Largest request, in bytes. Servers take 8 MiB unless they say otherwise.
 pub const MAX_REQUEST_BYTES: usize = 32 * 1024 * 1024;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Body<'a> {
+struct ChatPostBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a str>,
     trigger: &'static str,
@@ -37,13 +37,13 @@ fn is_false(value: &bool) -> bool {
 }
 
 /// What goes out.
-pub(super) fn body(
-    draft: &Draft,
+pub(super) fn encode_request(
+    draft: &RequestDraft,
     chat_id: Option<&str>,
     resumable: bool,
     max_steps: Option<u32>,
 ) -> Result<Bytes, ChatError> {
-    let body = Body {
+    let body = ChatPostBody {
         id: chat_id,
         trigger: "submit-message",
         messages: &draft.messages,
@@ -69,8 +69,9 @@ mod tests {
 
     #[test]
     fn a_request_carries_only_what_there_is() {
-        let draft = Draft::new(vec![Message::user("hi")]);
-        let bare: Value = serde_json::from_slice(&body(&draft, None, false, None).unwrap()).unwrap();
+        let draft = RequestDraft::new(vec![Message::user("hi")]);
+        let bare: Value =
+            serde_json::from_slice(&encode_request(&draft, None, false, None).unwrap()).unwrap();
         let message = json!({ "role": "user", "parts": [{ "type": "text", "text": "hi", "state": "done" }] });
         assert_eq!(bare, json!({ "trigger": "submit-message", "messages": [message] }));
         let tool = ClientTool {
@@ -78,10 +79,11 @@ mod tests {
             description: "d".to_owned(),
             parameters: json!({ "type": "object" }),
         };
-        let mut draft = draft.of_round(1, vec![tool]);
+        let mut draft = draft.with_round(1, vec![tool]);
         (draft.model, draft.system, draft.categories) =
             (Some("m".to_owned()), Some("s".to_owned()), vec!["c".to_owned()]);
-        let full: Value = serde_json::from_slice(&body(&draft, Some("c1"), true, Some(3)).unwrap()).unwrap();
+        let full: Value =
+            serde_json::from_slice(&encode_request(&draft, Some("c1"), true, Some(3)).unwrap()).unwrap();
         assert_eq!(
             full,
             json!({ "id": "c1", "trigger": "submit-message", "messages": [message], "model": "m", "system": "s", "maxSteps": 3,
@@ -92,8 +94,8 @@ mod tests {
 
     #[test]
     fn what_no_server_would_take_is_not_sent() {
-        let draft = Draft::new(vec![Message::user("x".repeat(MAX_REQUEST_BYTES))]);
-        let told = body(&draft, None, false, None).unwrap_err();
+        let draft = RequestDraft::new(vec![Message::user("x".repeat(MAX_REQUEST_BYTES))]);
+        let told = encode_request(&draft, None, false, None).unwrap_err();
         assert!(matches!(told, ChatError::TooLarge { limit: MAX_REQUEST_BYTES, .. }), "{told}");
     }
 }

@@ -21,7 +21,7 @@ pub enum ChatError {
     Wire(#[from] WireError),
     /// The server said no before it said anything else.
     #[error("the server refused the request: {0}")]
-    Refused(Refusal),
+    Refused(ChatRefusal),
     /// Not an answer of our kind.
     #[error("the server answered {status} and no text/event-stream; is that a Toolyard server?")]
     NoStream {
@@ -33,10 +33,10 @@ pub enum ChatError {
     Stream(#[from] StreamError),
     /// It ended without an end.
     #[error("the answer ended in the middle")]
-    Cut,
+    Truncated,
     /// Nothing came for too long.
     #[error("the server said nothing for {wait:?}")]
-    Silent {
+    IdleTimeout {
         /// How long was waited.
         wait: Duration,
     },
@@ -74,7 +74,7 @@ pub enum ChatError {
 /// The server said no.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
-pub struct Refusal {
+pub struct ChatRefusal {
     /// HTTP status.
     pub status: u16,
     /// Of the server's table of codes, where it says one.
@@ -88,20 +88,20 @@ pub struct Refusal {
 }
 
 #[derive(Deserialize)]
-struct Body {
+struct ChatRefusalBody {
     error: Value,
 }
 
 #[derive(Deserialize)]
-struct Told {
+struct RefusalDetails {
     code: Option<String>,
     message: String,
     #[serde(default)]
     problems: Vec<Problem>,
 }
 
-impl Refusal {
-    pub(super) fn read(status: u16, body: Bytes) -> Self {
+impl ChatRefusal {
+    pub(super) fn from_response(status: u16, body: Bytes) -> Self {
         let said = |code: Option<String>, message: String, problems: Vec<Problem>| Self {
             status,
             code,
@@ -109,11 +109,11 @@ impl Refusal {
             problems,
             body: body.clone(),
         };
-        let error = serde_json::from_slice::<Body>(&body).map(|body| body.error);
+        let error = serde_json::from_slice::<ChatRefusalBody>(&body).map(|body| body.error);
         if let Ok(Value::String(message)) = error {
             return said(None, message, Vec::new());
         }
-        match error.and_then(serde_json::from_value::<Told>) {
+        match error.and_then(serde_json::from_value::<RefusalDetails>) {
             Ok(told) => said(told.code, told.message, told.problems),
             Err(_) => {
                 let shown: String = String::from_utf8_lossy(&body).trim().chars().take(SHOWN_CHARS).collect();
@@ -127,8 +127,8 @@ impl Refusal {
 mod tests {
     use super::*;
 
-    fn read(body: &str) -> Refusal {
-        Refusal::read(400, Bytes::copy_from_slice(body.as_bytes()))
+    fn read(body: &str) -> ChatRefusal {
+        ChatRefusal::from_response(400, Bytes::copy_from_slice(body.as_bytes()))
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use toolyard_protocol::chat::ui::{NoticeData, ToolData};
 
-use super::{Answer, CallResult, ChatError, Finish};
-use crate::tool::{Call, Progress};
+use super::{CallResult, ChatAnswer, ChatError, ChatFinish};
+use crate::tool::{ToolCall, ToolProgress};
 
 /// A notice's code: tools were not run, because the limit of rounds was reached.
 pub const NOTICE_TOOL_ROUNDS: &str = "tool-rounds";
@@ -17,7 +17,7 @@ pub const NOTICE_ABORT: &str = "abort";
 /// One thing that happened in a chat.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Event {
+pub enum ChatEvent {
     /// A request goes out: the first, or one that carries results of tools.
     RoundStart {
         /// From 1.
@@ -37,8 +37,8 @@ pub enum Event {
         /// To be put behind those before.
         delta: String,
     },
-    /// A call is whole. Who runs it: [`Call::of_server`].
-    ToolCall(Call),
+    /// A call is whole. Who runs it: [`ToolCall::of_server`].
+    ToolCall(ToolCall),
     /// Which app a call of the server belongs to.
     ToolAbout(ToolData),
     /// How far a call is.
@@ -46,7 +46,7 @@ pub enum Event {
         /// The call.
         call_id: String,
         /// How far.
-        progress: Progress,
+        progress: ToolProgress,
     },
     /// What a call came to.
     ToolResult(CallResult),
@@ -68,7 +68,7 @@ pub enum Event {
         /// From 1.
         round: u32,
         /// Why it ended.
-        finish: Finish,
+        finish: ChatFinish,
     },
     /// A chunk as it came, before what it means. Only where [`Question::with_chunks`](crate::Question::with_chunks) asked.
     Chunk {
@@ -76,7 +76,7 @@ pub enum Event {
         json: String,
     },
     /// The last event of a chat that ended well.
-    Finish(Box<Answer>),
+    Finish(Box<ChatAnswer>),
     /// The last event of one that did not. What was told before is in [`ChatStream::so_far`](super::ChatStream::so_far).
     Error(ChatError),
 }

@@ -2,7 +2,7 @@
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | what is told | [`Event`], [`Answer`], [`ChatError`] |
+//! | what is told | [`ChatEvent`], [`ChatAnswer`], [`ChatError`] |
 //! | the story of a chat: ask, tell, run, ask again | `work` |
 //! | tools side by side | `run`, `progress` |
 //! | putting an answer together | `heard` |
@@ -12,11 +12,11 @@ mod answer;
 mod body;
 mod error;
 mod event;
-mod heard;
 mod progress;
+mod response;
 mod run;
 mod slot;
-mod telling;
+mod transcript;
 mod work;
 
 use std::{
@@ -28,32 +28,32 @@ use std::{
 
 use futures_util::{Stream, StreamExt as _, future::BoxFuture};
 
-pub use answer::{Answer, CallResult, Finish};
+pub use answer::{CallResult, ChatAnswer, ChatFinish};
 pub use body::MAX_REQUEST_BYTES;
-pub use error::{ChatError, Refusal};
-pub use event::{Event, NOTICE_ABORT, NOTICE_HOOK, NOTICE_TOOL_ROUNDS};
+pub use error::{ChatError, ChatRefusal};
+pub use event::{ChatEvent, NOTICE_ABORT, NOTICE_HOOK, NOTICE_TOOL_ROUNDS};
 pub use progress::{MAX_PROGRESS_CHARS, PROGRESS_QUEUE};
+pub use response::{HEAD_TIMEOUT, IDLE_TIMEOUT, LINGER};
 pub use run::{MAX_AT_ONCE, MAX_RESULT_BYTES};
-pub use telling::{HEAD_TIMEOUT, LINGER, SILENCE};
 
-pub(crate) use work::{First, Work};
+pub(crate) use work::{ChatRun, ChatStart};
 
 use crate::message::Message;
-use heard::Heard;
-use slot::Slot;
+use slot::EventSlot;
+use transcript::ChatTranscript;
 
 /// What was heard, shared between who tells it and who wants to see it.
 #[derive(Debug, Clone)]
-struct Shared(Arc<Mutex<Heard>>);
+struct SharedTranscript(Arc<Mutex<ChatTranscript>>);
 
-impl Shared {
+impl SharedTranscript {
     /// Looks at it, or changes it.
-    fn with<T>(&self, what: impl FnOnce(&mut Heard) -> T) -> T {
+    fn with_lock<T>(&self, what: impl FnOnce(&mut ChatTranscript) -> T) -> T {
         what(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// A chat under way, as a stream of events; the last one is [`Event::Finish`] or [`Event::Error`].
+/// A chat under way, as a stream of events; the last one is [`ChatEvent::Finish`] or [`ChatEvent::Error`].
 ///
 /// Nothing happens unless it is read; only tools that have begun to run go on by themselves. Dropping it ends everything: the
 /// request, and the tools that run.
@@ -61,23 +61,27 @@ impl Shared {
 pub struct ChatStream {
     /// None when it is over.
     work: Option<BoxFuture<'static, ()>>,
-    slot: Slot,
-    heard: Shared,
+    slot: EventSlot,
+    transcript: SharedTranscript,
 }
 
 impl ChatStream {
-    pub(crate) fn new(messages: Vec<Message>, work: impl FnOnce(Teller) -> BoxFuture<'static, ()>) -> Self {
-        let (slot, heard) = (Slot::default(), Shared(Arc::new(Mutex::new(Heard::new(messages)))));
-        let work = work(Teller { slot: slot.clone(), heard: heard.clone() });
-        Self { work: Some(work), slot, heard }
+    pub(crate) fn new(
+        messages: Vec<Message>,
+        work: impl FnOnce(EventSender) -> BoxFuture<'static, ()>,
+    ) -> Self {
+        let (slot, heard) =
+            (EventSlot::default(), SharedTranscript(Arc::new(Mutex::new(ChatTranscript::new(messages)))));
+        let work = work(EventSender { slot: slot.clone(), transcript: heard.clone() });
+        Self { work: Some(work), slot, transcript: heard }
     }
 
     /// Reads to the end.
-    pub async fn collect(mut self) -> Result<Answer, ChatError> {
+    pub async fn collect(mut self) -> Result<ChatAnswer, ChatError> {
         while let Some(event) = self.next().await {
             match event {
-                Event::Finish(answer) => return Ok(*answer),
-                Event::Error(error) => return Err(error),
+                ChatEvent::Finish(answer) => return Ok(*answer),
+                ChatEvent::Error(error) => return Err(error),
                 _ => {}
             }
         }
@@ -87,21 +91,21 @@ impl ChatStream {
 
     /// What was told until now: of a chat that goes on, that failed, or that nobody wants to hear the rest of. Its history can
     /// be sent again.
-    pub fn so_far(&self) -> Answer {
-        self.heard.with(|heard| heard.answer())
+    pub fn so_far(&self) -> ChatAnswer {
+        self.transcript.with_lock(|heard| heard.to_answer())
     }
 
     /// The messages of the last request as they were before hooks changed them: what [`Client::resume`](crate::Client::resume)
     /// needs after the connection broke.
-    pub fn sent(&self) -> Vec<Message> {
-        self.heard.with(|heard| heard.sent())
+    pub fn sent_messages(&self) -> Vec<Message> {
+        self.transcript.with_lock(|heard| heard.sent_messages())
     }
 }
 
 impl Stream for ChatStream {
-    type Item = Event;
+    type Item = ChatEvent;
 
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<ChatEvent>> {
         loop {
             if let Some(event) = self.slot.take() {
                 return Poll::Ready(Some(event));
@@ -124,14 +128,14 @@ impl fmt::Debug for ChatStream {
 }
 
 /// The other end of a [`ChatStream`].
-pub(crate) struct Teller {
-    slot: Slot,
-    heard: Shared,
+pub(crate) struct EventSender {
+    slot: EventSlot,
+    transcript: SharedTranscript,
 }
 
-impl Teller {
+impl EventSender {
     /// Tells an event; goes on when somebody has taken it.
-    async fn say(&self, event: Event) {
+    async fn send(&self, event: ChatEvent) {
         self.slot.put(event).await;
     }
 }

@@ -7,24 +7,24 @@ use std::{
     task::Poll,
 };
 
-use super::Event;
+use super::ChatEvent;
 
 #[derive(Clone, Default)]
-pub(super) struct Slot(Arc<Mutex<Option<Event>>>);
+pub(super) struct EventSlot(Arc<Mutex<Option<ChatEvent>>>);
 
-impl Slot {
-    fn lock(&self) -> MutexGuard<'_, Option<Event>> {
+impl EventSlot {
+    fn lock(&self) -> MutexGuard<'_, Option<ChatEvent>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts an event there and waits until it was taken. The reader polls the work again whenever the slot is empty, so nobody
     /// needs to be woken.
-    pub(super) async fn put(&self, event: Event) {
+    pub(super) async fn put(&self, event: ChatEvent) {
         *self.lock() = Some(event);
         poll_fn(|_| if self.is_empty() { Poll::Ready(()) } else { Poll::Pending }).await;
     }
 
-    pub(super) fn take(&self) -> Option<Event> {
+    pub(super) fn take(&self) -> Option<ChatEvent> {
         self.lock().take()
     }
 

@@ -4,13 +4,13 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use serde_json::Value;
 use tokio_util::task::TaskTracker;
-use toolyard_protocol::{chat::ClientToolLimits, secret::Secret};
+use toolyard_protocol::{chat::ClientToolLimits, secret::SecretText};
 
-use super::{Client, ClientError, Inner, Question, question::erased};
+use super::{ChatQuestion, Client, ClientBuildError, ClientState, question::boxed_handler};
 use crate::{
     plugin::{ManagerSettings, PluginManager},
     tool::{CallRun, OnToolCall, ToolError},
-    wire::{HttpWire, Wire},
+    wire::{ChatWire, HttpWire},
 };
 
 /// Most requests of one chat, unless said otherwise.
@@ -19,16 +19,16 @@ pub const MAX_TOOL_ROUNDS: u32 = 5;
 pub const TOOL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Where answers come from.
-enum Way {
-    Http { url: String, token: Option<Secret>, user: Option<String> },
-    Own(Arc<dyn Wire>),
+enum WireChoice {
+    Http { url: String, token: Option<SecretText>, user: Option<String> },
+    Custom(Arc<dyn ChatWire>),
 }
 
 /// A client that is being made.
 #[must_use = "nothing is there before `build`"]
 pub struct ClientBuilder {
-    way: Way,
-    defaults: Question,
+    wire: WireChoice,
+    defaults: ChatQuestion,
     on_tool_call: Option<OnToolCall>,
     max_tool_rounds: u32,
     tool_timeout: Duration,
@@ -36,18 +36,18 @@ pub struct ClientBuilder {
 }
 
 impl ClientBuilder {
-    pub(super) fn to(url: String) -> Self {
-        Self::of(Way::Http { url, token: None, user: None })
+    pub(super) fn for_url(url: String) -> Self {
+        Self::with_wire(WireChoice::Http { url, token: None, user: None })
     }
 
-    pub(super) fn over(wire: Arc<dyn Wire>) -> Self {
-        Self::of(Way::Own(wire))
+    pub(super) fn for_wire(wire: Arc<dyn ChatWire>) -> Self {
+        Self::with_wire(WireChoice::Custom(wire))
     }
 
-    fn of(way: Way) -> Self {
+    fn with_wire(way: WireChoice) -> Self {
         Self {
-            way,
-            defaults: Question::default(),
+            wire: way,
+            defaults: ChatQuestion::default(),
             on_tool_call: None,
             max_tool_rounds: MAX_TOOL_ROUNDS,
             tool_timeout: TOOL_TIMEOUT,
@@ -57,15 +57,15 @@ impl ClientBuilder {
 
     /// The token of the user. Without effect over a wire of the program's own, as [`ClientBuilder::user`].
     pub fn token(mut self, to: impl Into<String>) -> Self {
-        if let Way::Http { token, .. } = &mut self.way {
-            *token = Some(Secret::new(to));
+        if let WireChoice::Http { token, .. } = &mut self.wire {
+            *token = Some(SecretText::new(to));
         }
         self
     }
 
     /// Names the user: alone where the server is in dev mode, else beside the token of an operator or the key of an app.
     pub fn user(mut self, to: impl Into<String>) -> Self {
-        if let Way::Http { user, .. } = &mut self.way {
+        if let WireChoice::Http { user, .. } = &mut self.wire {
             *user = Some(to.into());
         }
         self
@@ -142,17 +142,19 @@ impl ClientBuilder {
         F: Fn(CallRun) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Value, ToolError>> + Send + 'static,
     {
-        self.on_tool_call = Some(erased(function));
+        self.on_tool_call = Some(boxed_handler(function));
         self
     }
 
     /// The client.
-    pub fn build(self) -> Result<Client, ClientError> {
-        let wire: Arc<dyn Wire> = match self.way {
-            Way::Http { url, token, user } => Arc::new(HttpWire::new(&url, token.as_ref(), user.as_deref())?),
-            Way::Own(wire) => wire,
+    pub fn build(self) -> Result<Client, ClientBuildError> {
+        let wire: Arc<dyn ChatWire> = match self.wire {
+            WireChoice::Http { url, token, user } => {
+                Arc::new(HttpWire::new(&url, token.as_ref(), user.as_deref())?)
+            }
+            WireChoice::Custom(wire) => wire,
         };
-        Ok(Client(Arc::new(Inner {
+        Ok(Client(Arc::new(ClientState {
             wire,
             plugins: Arc::new(PluginManager::new(self.settings)),
             defaults: self.defaults,

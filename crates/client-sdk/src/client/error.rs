@@ -4,7 +4,7 @@ use toolyard_net::UrlRefused;
 
 /// Why a client cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ClientError {
+pub enum ClientBuildError {
     /// The server's address is none.
     #[error("`{server}` is no address of a server: {error}")]
     Server {

@@ -11,24 +11,24 @@ use tokio_util::task::TaskTracker;
 use toolyard_protocol::chat::ClientTool;
 
 pub use builder::{ClientBuilder, MAX_TOOL_ROUNDS, TOOL_TIMEOUT};
-pub use error::ClientError;
-pub use question::Question;
+pub use error::ClientBuildError;
+pub use question::ChatQuestion;
 
 use crate::{
-    chat::{Answer, ChatError, ChatStream, First, Work},
+    chat::{ChatAnswer, ChatError, ChatRun, ChatStart, ChatStream},
     plugin::{Plugin, PluginError, PluginManager},
     tool::{OnToolCall, Tool},
-    wire::Wire,
+    wire::ChatWire,
 };
 
 /// A client of one server, with the tools and plugins of this program. Cheap to clone; clones share everything.
 #[derive(Clone)]
-pub struct Client(Arc<Inner>);
+pub struct Client(Arc<ClientState>);
 
-struct Inner {
-    wire: Arc<dyn Wire>,
+struct ClientState {
+    wire: Arc<dyn ChatWire>,
     plugins: Arc<PluginManager>,
-    defaults: Question,
+    defaults: ChatQuestion,
     on_tool_call: Option<OnToolCall>,
     max_tool_rounds: u32,
     tool_timeout: Duration,
@@ -38,18 +38,18 @@ struct Inner {
 
 impl Client {
     /// A client of the server at this address, with nothing else set. [`Client::builder`] sets more.
-    pub fn new(url: &str) -> Result<Self, ClientError> {
+    pub fn new(url: &str) -> Result<Self, ClientBuildError> {
         Self::builder(url).build()
     }
 
     /// A client of the server at this address.
     pub fn builder(url: impl Into<String>) -> ClientBuilder {
-        ClientBuilder::to(url.into())
+        ClientBuilder::for_url(url.into())
     }
 
     /// A client over a wire of the program's own.
-    pub fn over(wire: Arc<dyn Wire>) -> ClientBuilder {
-        ClientBuilder::over(wire)
+    pub fn builder_over(wire: Arc<dyn ChatWire>) -> ClientBuilder {
+        ClientBuilder::for_wire(wire)
     }
 
     /// Registers a tool that belongs to no plugin.
@@ -80,17 +80,17 @@ impl Client {
 
     /// Whether a plugin of that name is registered.
     pub fn has_plugin(&self, name: &str) -> bool {
-        self.0.plugins.has(name)
+        self.0.plugins.has_plugin(name)
     }
 
     /// The names of all plugins, in the order of registration.
     pub fn plugin_names(&self) -> Vec<String> {
-        self.0.plugins.names()
+        self.0.plugins.plugin_names()
     }
 
     /// All tools of this client, as models are told of them.
     pub fn client_tool_definitions(&self) -> Vec<ClientTool> {
-        self.0.plugins.definitions()
+        self.0.plugins.tool_definitions()
     }
 
     /// The plugins themselves.
@@ -98,20 +98,20 @@ impl Client {
         &self.0.plugins
     }
 
-    /// Asks, and tells the answer as it comes. Takes a text, messages, or a [`Question`].
-    pub fn chat(&self, question: impl Into<Question>) -> ChatStream {
-        self.begin(question.into(), First::Ask)
+    /// Asks, and tells the answer as it comes. Takes a text, messages, or a [`ChatQuestion`].
+    pub fn chat(&self, question: impl Into<ChatQuestion>) -> ChatStream {
+        self.start_chat(question.into(), ChatStart::NewRequest)
     }
 
     /// Asks, and gives back the whole answer.
-    pub async fn ask(&self, question: impl Into<Question>) -> Result<Answer, ChatError> {
+    pub async fn ask(&self, question: impl Into<ChatQuestion>) -> Result<ChatAnswer, ChatError> {
         self.chat(question).collect().await
     }
 
     /// Hears the answer of a resumable chat again, from the first word of its last response, and goes on with it. `sent` are the
     /// messages that were sent for it: [`ChatStream::sent`].
-    pub fn resume(&self, chat_id: impl Into<String>, sent: impl Into<Question>) -> ChatStream {
-        self.begin(sent.into().resumable(chat_id), First::Again)
+    pub fn resume(&self, chat_id: impl Into<String>, sent: impl Into<ChatQuestion>) -> ChatStream {
+        self.start_chat(sent.into().resumable(chat_id), ChatStart::Resume)
     }
 
     /// Takes all plugins away, the last one first. Gives back what went wrong; all of them are gone.
@@ -123,13 +123,13 @@ impl Client {
         failed
     }
 
-    fn begin(&self, mut question: Question, first: First) -> ChatStream {
+    fn start_chat(&self, mut question: ChatQuestion, first: ChatStart) -> ChatStream {
         let inner = &self.0;
         let messages = std::mem::take(&mut question.messages);
-        let work = Work {
+        let work = ChatRun {
             wire: inner.wire.clone(),
             plugins: inner.plugins.clone(),
-            question: question.or(&inner.defaults),
+            question: question.with_defaults(&inner.defaults),
             on_tool_call: inner.on_tool_call.clone(),
             max_tool_rounds: inner.max_tool_rounds,
             tool_timeout: inner.tool_timeout,

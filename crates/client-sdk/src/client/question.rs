@@ -11,7 +11,7 @@ use crate::{
 
 /// What is asked: messages, and what differs from the client's own settings. A text or messages alone are a question, too.
 #[derive(Clone, Default)]
-pub struct Question {
+pub struct ChatQuestion {
     pub(crate) messages: Vec<Message>,
     pub(crate) model: Option<String>,
     pub(crate) system: Option<String>,
@@ -23,7 +23,7 @@ pub struct Question {
     pub(crate) chunks: bool,
 }
 
-impl Question {
+impl ChatQuestion {
     /// These messages.
     pub fn new(messages: impl IntoIterator<Item = Message>) -> Self {
         Self { messages: messages.into_iter().collect(), ..Self::default() }
@@ -71,7 +71,7 @@ impl Question {
         F: Fn(CallRun) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Value, ToolError>> + Send + 'static,
     {
-        self.on_tool_call = Some(erased(function));
+        self.on_tool_call = Some(boxed_handler(function));
         self
     }
 
@@ -83,7 +83,7 @@ impl Question {
     }
 
     /// What is not said here is as the client has it.
-    pub(crate) fn or(self, defaults: &Self) -> Self {
+    pub(crate) fn with_defaults(self, defaults: &Self) -> Self {
         let categories =
             if self.categories.is_empty() { defaults.categories.clone() } else { self.categories };
         Self {
@@ -97,7 +97,7 @@ impl Question {
 }
 
 /// A function without its types.
-pub(super) fn erased<F, Fut>(function: F) -> OnToolCall
+pub(super) fn boxed_handler<F, Fut>(function: F) -> OnToolCall
 where
     F: Fn(CallRun) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<Value, ToolError>> + Send + 'static,
@@ -105,37 +105,37 @@ where
     std::sync::Arc::new(move |run| Box::pin(function(run)))
 }
 
-impl From<&str> for Question {
+impl From<&str> for ChatQuestion {
     fn from(text: &str) -> Self {
         Self::new([Message::user(text)])
     }
 }
 
-impl From<String> for Question {
+impl From<String> for ChatQuestion {
     fn from(text: String) -> Self {
         Self::new([Message::user(text)])
     }
 }
 
-impl From<Message> for Question {
+impl From<Message> for ChatQuestion {
     fn from(message: Message) -> Self {
         Self::new([message])
     }
 }
 
-impl From<Vec<Message>> for Question {
+impl From<Vec<Message>> for ChatQuestion {
     fn from(messages: Vec<Message>) -> Self {
         Self::new(messages)
     }
 }
 
-impl<const N: usize> From<[Message; N]> for Question {
+impl<const N: usize> From<[Message; N]> for ChatQuestion {
     fn from(messages: [Message; N]) -> Self {
         Self::new(messages)
     }
 }
 
-impl fmt::Debug for Question {
+impl fmt::Debug for ChatQuestion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Question").field("messages", &self.messages.len()).finish_non_exhaustive()
     }

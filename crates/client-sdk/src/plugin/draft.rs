@@ -10,7 +10,7 @@ use crate::message::Message;
 /// There is no secret in it: neither the token nor the user. Tools can be hidden, not added: what nobody would run must not be
 /// offered.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Draft {
+pub struct RequestDraft {
     /// The conversation.
     pub messages: Vec<Message>,
     /// How the model shall behave.
@@ -23,13 +23,13 @@ pub struct Draft {
     tools: Vec<ClientTool>,
 }
 
-impl Draft {
+impl RequestDraft {
     /// A draft, as in tests of a plugin.
     pub fn new(messages: Vec<Message>) -> Self {
         Self { messages, system: None, model: None, categories: Vec::new(), round: 1, tools: Vec::new() }
     }
 
-    pub(crate) fn of_round(mut self, round: u32, tools: Vec<ClientTool>) -> Self {
+    pub(crate) fn with_round(mut self, round: u32, tools: Vec<ClientTool>) -> Self {
         (self.round, self.tools) = (round, tools);
         self
     }

@@ -5,10 +5,10 @@ use std::fmt::Display;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use super::{Draft, OwnTools};
+use super::{PluginTools, RequestDraft};
 use crate::{
-    chat::Answer,
-    tool::{Call, ToolContext, ToolError},
+    chat::ChatAnswer,
+    tool::{ToolCall, ToolContext, ToolError},
 };
 
 /// A hook failed, in words for the program that uses the client.
@@ -30,19 +30,19 @@ impl HookError {
 pub trait Hooks: Send + Sync {
     /// The plugin is registered; its tools may be set or added to now, and later through a clone of `tools`. If it fails,
     /// nothing of the plugin stays behind.
-    async fn on_register(&self, tools: &OwnTools) -> Result<(), HookError> {
+    async fn on_register(&self, tools: &PluginTools) -> Result<(), HookError> {
         let _ = tools;
         Ok(())
     }
 
     /// Before each request of a chat, the first and those that carry results of tools. Gives back the draft, changed or not;
     /// the next plugin sees the change. If it fails, the chat ends with an error that names the plugin.
-    async fn before_request(&self, draft: Draft) -> Result<Draft, HookError> {
+    async fn before_request(&self, draft: RequestDraft) -> Result<RequestDraft, HookError> {
         Ok(draft)
     }
 
     /// Once for each chat that ends well, after all rounds. If it fails, the caller gets a notice, and the answer all the same.
-    async fn after_response(&self, answer: &Answer) -> Result<(), HookError> {
+    async fn after_response(&self, answer: &ChatAnswer) -> Result<(), HookError> {
         let _ = answer;
         Ok(())
     }
@@ -54,7 +54,7 @@ pub trait Hooks: Send + Sync {
 
     /// A tool of this plugin is called. None leaves it to the tool's executor. Asked only where [`Hooks::handles_calls`] says
     /// so, and never about tools of other plugins.
-    async fn on_tool_call(&self, call: &Call, cx: &ToolContext) -> Option<Result<Value, ToolError>> {
+    async fn on_tool_call(&self, call: &ToolCall, cx: &ToolContext) -> Option<Result<Value, ToolError>> {
         let _ = (call, cx);
         None
     }

@@ -12,15 +12,15 @@ use tokio::time::Instant;
 use toolyard_protocol::chat::{ClientTool, ClientToolLimits};
 
 use super::{
-    Draft, HookError, Hooks, OwnTools, Plugin, PluginError, Toolset,
-    bounded::bounded,
-    table::{NO_PLUGIN, Table},
-    toolset::Offered,
+    HookError, Hooks, Plugin, PluginError, PluginTools, RequestDraft, ToolSnapshot,
+    hook_runner::run_hook,
+    table::{NO_PLUGIN, ToolTable},
+    toolset::OfferedTool,
 };
 use crate::{
     TRACE_TARGET,
-    chat::Answer,
-    tool::{Call, Executor, Tool, ToolContext, ToolError},
+    chat::ChatAnswer,
+    tool::{Tool, ToolCall, ToolContext, ToolError, ToolExecutor},
 };
 
 /// How long a hook may take.
@@ -54,35 +54,35 @@ impl Default for ManagerSettings {
 
 /// The plugins of a client, and the tools that belong to none.
 pub struct PluginManager {
-    table: Arc<Table>,
-    plugins: Mutex<Vec<Registered>>,
+    table: Arc<ToolTable>,
+    plugins: Mutex<Vec<RegisteredPlugin>>,
     /// Tools without a plugin.
-    own: OwnTools,
+    own: PluginTools,
     settings: ManagerSettings,
 }
 
 #[derive(Clone)]
-struct Registered {
+struct RegisteredPlugin {
     name: String,
     hooks: Arc<dyn Hooks>,
     /// Whether its hook runs its tools.
-    by_hook: bool,
-    own: OwnTools,
+    handles_calls: bool,
+    own: PluginTools,
 }
 
 impl PluginManager {
     /// Without plugins.
     pub fn new(settings: ManagerSettings) -> Self {
-        let table = Arc::new(Table::new(settings.limits));
-        let own = table.own();
+        let table = Arc::new(ToolTable::new(settings.limits));
+        let own = table.add_program_tools();
         Self { table, plugins: Mutex::default(), own, settings }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Registered>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<RegisteredPlugin>> {
         self.plugins.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn registered(&self) -> Vec<Registered> {
+    fn registered_plugins(&self) -> Vec<RegisteredPlugin> {
         self.lock().clone()
     }
 
@@ -94,16 +94,16 @@ impl PluginManager {
     /// Registers a plugin, all of it or nothing. Its tools are offered once `on_register` has ended well.
     pub async fn register(&self, plugin: Plugin) -> Result<(), PluginError> {
         let by_hook = plugin.hooks.handles_calls();
-        let tools = check(&plugin, by_hook)?;
+        let tools = check_plugin(&plugin, by_hook)?;
         let Plugin { name, hooks, .. } = plugin;
-        let room = Room { own: self.table.add(&name, tools)?, kept: false };
+        let room = TableReservation { own: self.table.add(&name, tools)?, committed: false };
         let own = room.own.clone();
-        let registering = bounded(self.settings.register_timeout, hooks.on_register(&own));
-        self.traced(&name, "on_register", registering)
+        let registering = run_hook(self.settings.register_timeout, hooks.on_register(&own));
+        self.trace_hook(&name, "on_register", registering)
             .await
-            .map_err(|error| PluginError::Refused { plugin: name.clone(), why: error.0 })?;
-        self.lock().push(Registered { name, hooks, by_hook, own });
-        room.keep();
+            .map_err(|error| PluginError::RegisterFailed { plugin: name.clone(), why: error.0 })?;
+        self.lock().push(RegisteredPlugin { name, hooks, handles_calls: by_hook, own });
+        room.commit();
         Ok(())
     }
 
@@ -116,59 +116,60 @@ impl PluginManager {
         };
         let plugin = found.ok_or_else(|| PluginError::Unknown { plugin: name.to_owned() })?;
         // Its name stays taken until it has ended, even if nobody waits for that.
-        let room = Room { own: plugin.own.clone(), kept: false };
+        let room = TableReservation { own: plugin.own.clone(), committed: false };
         self.table.hide(&room.own);
         let leaving = async {
             plugin.hooks.on_unregister().await;
             Ok(())
         };
-        let ended = self.traced(name, "on_unregister", bounded(self.settings.hook_timeout, leaving)).await;
+        let ended =
+            self.trace_hook(name, "on_unregister", run_hook(self.settings.hook_timeout, leaving)).await;
         drop(room);
-        ended.map_err(|error| PluginError::Left { plugin: name.to_owned(), why: error.0 })
+        ended.map_err(|error| PluginError::UnregisterFailed { plugin: name.to_owned(), why: error.0 })
     }
 
     /// Whether a plugin of that name is registered.
-    pub fn has(&self, name: &str) -> bool {
+    pub fn has_plugin(&self, name: &str) -> bool {
         self.lock().iter().any(|plugin| plugin.name == name)
     }
 
     /// The names of all plugins, in the order of registration.
-    pub fn names(&self) -> Vec<String> {
+    pub fn plugin_names(&self) -> Vec<String> {
         self.lock().iter().map(|plugin| plugin.name.clone()).collect()
     }
 
     /// All tools, as models are told of them.
-    pub fn definitions(&self) -> Vec<ClientTool> {
-        self.table.offered().iter().map(|(_, tool)| tool.definition().clone()).collect()
+    pub fn tool_definitions(&self) -> Vec<ClientTool> {
+        self.table.offered_tools().iter().map(|(_, tool)| tool.definition().clone()).collect()
     }
 
     /// Whether there is somebody who would run a tool of that name.
     pub fn has_executor(&self, tool: &str) -> bool {
-        self.toolset().has(tool)
+        self.toolset().has_tool(tool)
     }
 
     /// Runs a call: by the hook of its plugin, or its executor. Without a time limit.
-    pub async fn run(&self, call: &Call, cx: &ToolContext) -> Result<Value, ToolError> {
-        self.toolset().run(call, cx).await
+    pub async fn run_call(&self, call: &ToolCall, cx: &ToolContext) -> Result<Value, ToolError> {
+        self.toolset().run_call(call, cx).await
     }
 
     /// The tools as they are now.
-    pub(crate) fn toolset(&self) -> Toolset {
-        let plugins = self.registered();
-        let offered = self.table.offered().into_iter().map(|(name, tool)| {
+    pub(crate) fn toolset(&self) -> ToolSnapshot {
+        let plugins = self.registered_plugins();
+        let offered = self.table.offered_tools().into_iter().map(|(name, tool)| {
             let plugin = plugins.iter().find(|plugin| *plugin.name == *name);
-            let hook = plugin.filter(|plugin| plugin.by_hook).map(|plugin| plugin.hooks.clone());
-            Offered { tool, hook }
+            let hook = plugin.filter(|plugin| plugin.handles_calls).map(|plugin| plugin.hooks.clone());
+            OfferedTool { tool, hook }
         });
-        Toolset::new(offered.collect())
+        ToolSnapshot::new(offered.collect())
     }
 
     /// Lets each plugin change a request, in the order of registration. The first that fails is named.
-    pub async fn before_request(&self, mut draft: Draft) -> Result<Draft, (String, HookError)> {
-        for plugin in self.registered() {
-            let hook = bounded(self.settings.hook_timeout, plugin.hooks.before_request(draft));
+    pub async fn before_request(&self, mut draft: RequestDraft) -> Result<RequestDraft, (String, HookError)> {
+        for plugin in self.registered_plugins() {
+            let hook = run_hook(self.settings.hook_timeout, plugin.hooks.before_request(draft));
             draft = self
-                .traced(&plugin.name, "before_request", hook)
+                .trace_hook(&plugin.name, "before_request", hook)
                 .await
                 .map_err(|error| (plugin.name.clone(), error))?;
         }
@@ -176,11 +177,11 @@ impl PluginManager {
     }
 
     /// Tells each plugin of an answer. Those that fail are named; the others are told all the same.
-    pub async fn after_response(&self, answer: &Answer) -> Vec<(String, HookError)> {
+    pub async fn after_response(&self, answer: &ChatAnswer) -> Vec<(String, HookError)> {
         let mut failed = Vec::new();
-        for plugin in self.registered() {
-            let hook = bounded(self.settings.hook_timeout, plugin.hooks.after_response(answer));
-            if let Err(error) = self.traced(&plugin.name, "after_response", hook).await {
+        for plugin in self.registered_plugins() {
+            let hook = run_hook(self.settings.hook_timeout, plugin.hooks.after_response(answer));
+            if let Err(error) = self.trace_hook(&plugin.name, "after_response", hook).await {
                 failed.push((plugin.name, error));
             }
         }
@@ -188,7 +189,7 @@ impl PluginManager {
     }
 
     /// Runs a hook, and says so where somebody wants to know.
-    async fn traced<T>(
+    async fn trace_hook<T>(
         &self,
         plugin: &str,
         hook: &str,
@@ -209,48 +210,48 @@ impl PluginManager {
 
 impl fmt::Debug for PluginManager {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PluginManager").field("plugins", &self.names()).finish_non_exhaustive()
+        f.debug_struct("PluginManager").field("plugins", &self.plugin_names()).finish_non_exhaustive()
     }
 }
 
-impl Table {
+impl ToolTable {
     /// The entry of tools that belong to no plugin.
-    fn own(self: &Arc<Self>) -> OwnTools {
+    fn add_program_tools(self: &Arc<Self>) -> PluginTools {
         match self.add(NO_PLUGIN, Vec::new()) {
             Ok(own) => {
                 self.go_live(&own);
                 own
             }
             // Nothing was there before and nothing is added, so nothing can be wrong.
-            Err(_) => OwnTools::alone(NO_PLUGIN),
+            Err(_) => PluginTools::detached(NO_PLUGIN),
         }
     }
 }
 
 /// The place of a plugin in the table. Given back when dropped, unless it is kept: a registration or a goodbye that nobody
 /// waits for any more leaves nothing behind.
-struct Room {
-    own: OwnTools,
-    kept: bool,
+struct TableReservation {
+    own: PluginTools,
+    committed: bool,
 }
 
-impl Room {
-    fn keep(mut self) {
+impl TableReservation {
+    fn commit(mut self) {
         self.own.table().go_live(&self.own);
-        self.kept = true;
+        self.committed = true;
     }
 }
 
-impl Drop for Room {
+impl Drop for TableReservation {
     fn drop(&mut self) {
-        if !self.kept {
+        if !self.committed {
             self.own.table().remove(&self.own);
         }
     }
 }
 
 /// What is wrong with a plugin by itself, or its tools.
-fn check(plugin: &Plugin, by_hook: bool) -> Result<Vec<Tool>, PluginError> {
+fn check_plugin(plugin: &Plugin, by_hook: bool) -> Result<Vec<Tool>, PluginError> {
     if plugin.name.trim().is_empty() {
         return Err(PluginError::NoName);
     }
@@ -263,7 +264,7 @@ fn check(plugin: &Plugin, by_hook: bool) -> Result<Vec<Tool>, PluginError> {
         return Err(PluginError::NoTool { plugin: name(), tool: tool.clone() });
     }
     let tools = plugin.tools.iter().map(|definition| {
-        let executor = executor_of(&plugin.executors, &definition.name, by_hook);
+        let executor = executor_for(&plugin.executors, &definition.name, by_hook);
         let executor = executor
             .ok_or_else(|| PluginError::NoExecutor { plugin: name(), tool: definition.name.clone() })?;
         Ok(Tool::new(definition.clone(), executor))
@@ -272,11 +273,16 @@ fn check(plugin: &Plugin, by_hook: bool) -> Result<Vec<Tool>, PluginError> {
 }
 
 /// Where the hook runs a tool, its executor is what is left when the hook did not.
-fn executor_of(executors: &BTreeMap<String, Executor>, tool: &str, by_hook: bool) -> Option<Executor> {
+fn executor_for(
+    executors: &BTreeMap<String, ToolExecutor>,
+    tool: &str,
+    by_hook: bool,
+) -> Option<ToolExecutor> {
     if let Some(executor) = executors.get(tool) {
         return Some(executor.clone());
     }
     let text = format!("nobody ran the tool `{tool}`");
-    let unrun: Executor = Arc::new(move |_, _| Box::pin(std::future::ready(Err(ToolError(text.clone())))));
+    let unrun: ToolExecutor =
+        Arc::new(move |_, _| Box::pin(std::future::ready(Err(ToolError(text.clone())))));
     by_hook.then_some(unrun)
 }

@@ -7,8 +7,8 @@
 //! | how it is registered, and how its hooks are run | `manager`, `bounded` |
 //! | the tools of one request, frozen | `toolset` |
 
-mod bounded;
 mod draft;
+mod hook_runner;
 mod hooks;
 mod manager;
 mod table;
@@ -18,13 +18,13 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use toolyard_protocol::chat::ClientTool;
 
-pub use draft::Draft;
+pub use draft::RequestDraft;
 pub use hooks::{HookError, Hooks, NoHooks};
 pub use manager::{HOOK_TIMEOUT, ManagerSettings, PluginManager, REGISTER_TIMEOUT};
-pub use table::OwnTools;
-pub(crate) use toolset::Toolset;
+pub use table::PluginTools;
+pub(crate) use toolset::ToolSnapshot;
 
-use crate::tool::{Executor, Tool};
+use crate::tool::{Tool, ToolExecutor};
 
 /// Why a plugin or its tools were refused. Nothing of it is registered then.
 #[non_exhaustive]
@@ -97,7 +97,7 @@ pub enum PluginError {
     },
     /// The plugin said no itself.
     #[error("the plugin `{plugin}` could not be registered: {why}")]
-    Refused {
+    RegisterFailed {
         /// The plugin.
         plugin: String,
         /// Its words.
@@ -105,7 +105,7 @@ pub enum PluginError {
     },
     /// It is gone, but it did not end well.
     #[error("the plugin `{plugin}` is not registered any more, but did not end well: {why}")]
-    Left {
+    UnregisterFailed {
         /// The plugin.
         plugin: String,
         /// What happened.
@@ -124,7 +124,7 @@ pub struct Plugin {
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) tools: Vec<ClientTool>,
-    pub(crate) executors: BTreeMap<String, Executor>,
+    pub(crate) executors: BTreeMap<String, ToolExecutor>,
     pub(crate) hooks: Arc<dyn Hooks>,
 }
 
@@ -135,7 +135,7 @@ impl Plugin {
     }
 
     /// The function of one of its tools.
-    pub fn tool_executor(&self, tool: &str) -> Option<&Executor> {
+    pub fn tool_executor(&self, tool: &str) -> Option<&ToolExecutor> {
         self.executors.get(tool)
     }
 
@@ -167,7 +167,7 @@ impl Plugin {
 
     /// With the function of a tool that is defined elsewhere.
     #[must_use]
-    pub fn executor(mut self, tool: impl Into<String>, executor: Executor) -> Self {
+    pub fn executor(mut self, tool: impl Into<String>, executor: ToolExecutor) -> Self {
         self.executors.insert(tool.into(), executor);
         self
     }

@@ -15,19 +15,19 @@ pub(crate) const NO_PLUGIN: &str = "";
 
 /// The tools of all plugins, in the order of registration.
 #[derive(Debug)]
-pub(crate) struct Table {
-    entries: Mutex<Entries>,
+pub(crate) struct ToolTable {
+    entries: Mutex<TableEntries>,
     limits: ClientToolLimits,
 }
 
 #[derive(Debug, Default)]
-struct Entries {
-    list: Vec<Entry>,
+struct TableEntries {
+    list: Vec<PluginEntry>,
     last_id: u64,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct PluginEntry {
     /// Tells a plugin from one of the same name that was there before.
     id: u64,
     plugin: Arc<str>,
@@ -36,64 +36,70 @@ struct Entry {
     live: bool,
 }
 
-impl Table {
+impl ToolTable {
     pub(crate) fn new(limits: ClientToolLimits) -> Self {
         Self { entries: Mutex::default(), limits }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Entries> {
+    fn lock(&self) -> MutexGuard<'_, TableEntries> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes room for a plugin and takes its first tools, all or none.
-    pub(crate) fn add(self: &Arc<Self>, plugin: &str, tools: Vec<Tool>) -> Result<OwnTools, PluginError> {
+    pub(crate) fn add(self: &Arc<Self>, plugin: &str, tools: Vec<Tool>) -> Result<PluginTools, PluginError> {
         let mut entries = self.lock();
         if entries.list.iter().any(|entry| *entry.plugin == *plugin) {
             return Err(PluginError::Duplicate { plugin: plugin.to_owned() });
         }
         let id = entries.last_id + 1;
-        self.check(&entries.list, id, plugin, &tools)?;
+        self.check_tools(&entries.list, id, plugin, &tools)?;
         entries.last_id = id;
         let plugin: Arc<str> = plugin.into();
-        entries.list.push(Entry { id, plugin: plugin.clone(), tools, live: false });
-        Ok(OwnTools { id, plugin, table: self.clone() })
+        entries.list.push(PluginEntry { id, plugin: plugin.clone(), tools, live: false });
+        Ok(PluginTools { id, plugin, table: self.clone() })
     }
 
     /// From now on its tools are offered.
-    pub(crate) fn go_live(&self, own: &OwnTools) {
+    pub(crate) fn go_live(&self, own: &PluginTools) {
         self.set_live(own, true);
     }
 
     /// From now on they are not.
-    pub(crate) fn hide(&self, own: &OwnTools) {
+    pub(crate) fn hide(&self, own: &PluginTools) {
         self.set_live(own, false);
     }
 
-    fn set_live(&self, own: &OwnTools, live: bool) {
+    fn set_live(&self, own: &PluginTools, live: bool) {
         for entry in self.lock().list.iter_mut().filter(|entry| entry.id == own.id) {
             entry.live = live;
         }
     }
 
-    pub(crate) fn remove(&self, own: &OwnTools) {
+    pub(crate) fn remove(&self, own: &PluginTools) {
         self.lock().list.retain(|entry| entry.id != own.id);
     }
 
     /// All tools that are offered, each with its plugin.
-    pub(crate) fn offered(&self) -> Vec<(Arc<str>, Tool)> {
+    pub(crate) fn offered_tools(&self) -> Vec<(Arc<str>, Tool)> {
         let entries = self.lock();
         let live = entries.list.iter().filter(|entry| entry.live);
         live.flat_map(|entry| entry.tools.iter().map(|tool| (entry.plugin.clone(), tool.clone()))).collect()
     }
 
     /// Whether these may stand for those that the entry has.
-    fn check(&self, entries: &[Entry], id: u64, plugin: &str, tools: &[Tool]) -> Result<(), PluginError> {
+    fn check_tools(
+        &self,
+        entries: &[PluginEntry],
+        id: u64,
+        plugin: &str,
+        tools: &[Tool],
+    ) -> Result<(), PluginError> {
         let others = || entries.iter().filter(|entry| entry.id != id);
         for entry in others() {
             if let Some(tool) =
                 tools.iter().find(|tool| entry.tools.iter().any(|other| other.name() == tool.name()))
             {
-                return Err(conflict(plugin, &entry.plugin, tool.name()));
+                return Err(conflict_error(plugin, &entry.plugin, tool.name()));
             }
         }
         // The rules count all tools of a request together.
@@ -102,14 +108,14 @@ impl Table {
             .chain(tools)
             .map(|tool| tool.definition().clone())
             .collect();
-        client_tool::check(&all, &self.limits, |_| false).map_err(|problem| match plugin {
+        client_tool::check_client_tools(&all, &self.limits, |_| false).map_err(|problem| match plugin {
             NO_PLUGIN => PluginError::BadTool { problem: problem.to_string() },
             _ => PluginError::Tool { plugin: plugin.to_owned(), problem: problem.to_string() },
         })
     }
 }
 
-fn conflict(plugin: &str, other: &str, tool: &str) -> PluginError {
+fn conflict_error(plugin: &str, other: &str, tool: &str) -> PluginError {
     let tool = tool.to_owned();
     match (plugin, other) {
         (_, NO_PLUGIN) => PluginError::Taken { tool, by: "this program".to_owned() },
@@ -120,18 +126,18 @@ fn conflict(plugin: &str, other: &str, tool: &str) -> PluginError {
 
 /// The tools of one plugin, which it may change while it is registered. Cheap to clone.
 #[derive(Clone)]
-pub struct OwnTools {
+pub struct PluginTools {
     id: u64,
     plugin: Arc<str>,
-    table: Arc<Table>,
+    table: Arc<ToolTable>,
 }
 
-impl OwnTools {
+impl PluginTools {
     /// For a plugin outside any client, as in tests of a plugin.
-    pub fn alone(plugin: &str) -> Self {
+    pub fn detached(plugin: &str) -> Self {
         let plugin: Arc<str> = plugin.into();
-        let table = Table::new(ClientToolLimits::default());
-        table.lock().list.push(Entry { id: 0, plugin: plugin.clone(), tools: Vec::new(), live: true });
+        let table = ToolTable::new(ClientToolLimits::default());
+        table.lock().list.push(PluginEntry { id: 0, plugin: plugin.clone(), tools: Vec::new(), live: true });
         Self { id: 0, plugin, table: Arc::new(table) }
     }
 
@@ -149,34 +155,34 @@ impl OwnTools {
     /// Offers these instead, all or none. Requests under way keep what they had. A plugin that is not registered any more
     /// offers nothing, even if another one has its name now.
     pub fn replace(&self, tools: Vec<Tool>) -> Result<(), PluginError> {
-        self.change(|_| Ok(tools))
+        self.update(|_| Ok(tools))
     }
 
     /// One more, or none.
     pub(crate) fn add(&self, tool: Tool) -> Result<(), PluginError> {
-        self.change(|own| match own.iter().any(|own| own.name() == tool.name()) {
-            true => Err(conflict(&self.plugin, &self.plugin, tool.name())),
+        self.update(|own| match own.iter().any(|own| own.name() == tool.name()) {
+            true => Err(conflict_error(&self.plugin, &self.plugin, tool.name())),
             false => Ok(own.iter().cloned().chain([tool]).collect()),
         })
     }
 
     /// Looks and changes under one lock, so that nobody comes in between.
-    fn change(&self, to: impl FnOnce(&[Tool]) -> Result<Vec<Tool>, PluginError>) -> Result<(), PluginError> {
+    fn update(&self, to: impl FnOnce(&[Tool]) -> Result<Vec<Tool>, PluginError>) -> Result<(), PluginError> {
         let mut entries = self.table.lock();
         let place = entries.list.iter().position(|entry| entry.id == self.id);
         let place = place.ok_or_else(|| PluginError::Unknown { plugin: self.plugin.to_string() })?;
         let tools = to(&entries.list[place].tools)?;
-        self.table.check(&entries.list, self.id, &self.plugin, &tools)?;
+        self.table.check_tools(&entries.list, self.id, &self.plugin, &tools)?;
         entries.list[place].tools = tools;
         Ok(())
     }
 
-    pub(crate) fn table(&self) -> &Table {
+    pub(crate) fn table(&self) -> &ToolTable {
         &self.table
     }
 }
 
-impl fmt::Debug for OwnTools {
+impl fmt::Debug for PluginTools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OwnTools").field("plugin", &self.plugin).finish_non_exhaustive()
     }
@@ -198,12 +204,12 @@ mod tests {
         )
     }
 
-    fn names(table: &Table) -> Vec<String> {
-        table.offered().iter().map(|(_, tool)| tool.name().to_owned()).collect()
+    fn names(table: &ToolTable) -> Vec<String> {
+        table.offered_tools().iter().map(|(_, tool)| tool.name().to_owned()).collect()
     }
 
-    fn table() -> Arc<Table> {
-        Arc::new(Table::new(ClientToolLimits { tools: 3, ..ClientToolLimits::default() }))
+    fn table() -> Arc<ToolTable> {
+        Arc::new(ToolTable::new(ClientToolLimits { tools: 3, ..ClientToolLimits::default() }))
     }
 
     #[test]

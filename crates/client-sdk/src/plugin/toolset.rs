@@ -6,21 +6,21 @@ use serde_json::Value;
 use toolyard_protocol::chat::ClientTool;
 
 use super::Hooks;
-use crate::tool::{Call, Tool, ToolContext, ToolError};
+use crate::tool::{Tool, ToolCall, ToolContext, ToolError};
 
 /// A tool, and the hook that is asked first.
 #[derive(Clone)]
-pub(super) struct Offered {
+pub(super) struct OfferedTool {
     pub(super) tool: Tool,
     pub(super) hook: Option<Arc<dyn Hooks>>,
 }
 
 /// The tools of one request. Cheap to clone.
 #[derive(Clone, Default)]
-pub(crate) struct Toolset(Arc<Vec<Offered>>);
+pub(crate) struct ToolSnapshot(Arc<Vec<OfferedTool>>);
 
-impl Toolset {
-    pub(super) fn new(tools: Vec<Offered>) -> Self {
+impl ToolSnapshot {
+    pub(super) fn new(tools: Vec<OfferedTool>) -> Self {
         Self(Arc::new(tools))
     }
 
@@ -28,14 +28,14 @@ impl Toolset {
         self.0.iter().map(|offered| offered.tool.definition().clone()).collect()
     }
 
-    pub(crate) fn has(&self, name: &str) -> bool {
+    pub(crate) fn has_tool(&self, name: &str) -> bool {
         self.0.iter().any(|offered| offered.tool.name() == name)
     }
 
     /// Runs a call: the hook of its plugin first, then its executor.
-    pub(crate) async fn run(&self, call: &Call, cx: &ToolContext) -> Result<Value, ToolError> {
+    pub(crate) async fn run_call(&self, call: &ToolCall, cx: &ToolContext) -> Result<Value, ToolError> {
         let found = self.0.iter().find(|offered| offered.tool.name() == call.tool);
-        let Offered { tool, hook } =
+        let OfferedTool { tool, hook } =
             found.ok_or_else(|| ToolError(format!("this client has no tool `{}`", call.tool)))?;
         if let Some(hook) = hook
             && let Some(outcome) = hook.on_tool_call(call, cx).await

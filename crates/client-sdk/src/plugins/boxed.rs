@@ -5,16 +5,16 @@ use std::{fmt::Display, future::Future};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use toolyard_protocol::chat::ClientTool;
-use toolyard_toolbox::{Described, Output};
+use toolyard_toolbox::{ToolboxOutput, ToolboxSpec};
 
 use crate::tool::{Tool, ToolContext, create_tool};
 
 /// Under the name and with the schema that the toolbox gives it. The model gets the text of an answer, which is complete.
-pub(super) fn tool<A, F, Fut, E>(described: Described, function: F) -> Tool
+pub(super) fn from_toolbox<A, F, Fut, E>(described: ToolboxSpec, function: F) -> Tool
 where
     A: DeserializeOwned + JsonSchema + Send + 'static,
     F: Fn(A, ToolContext) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<Output, E>> + Send + 'static,
+    Fut: Future<Output = Result<ToolboxOutput, E>> + Send + 'static,
     E: Display,
 {
     let typed = create_tool(described.name, described.description, move |arguments: A, cx| {

@@ -36,14 +36,14 @@ impl Default for FetchOptions {
 /// assert_eq!(plugins::fetch(FetchOptions::default()).name(), "fetch");
 /// ```
 pub fn fetch(options: FetchOptions) -> Plugin {
-    Plugin::new("fetch", super::VERSION).tool(tool(options))
+    Plugin::new("fetch", super::VERSION).tool(fetch_tool(options))
 }
 
 /// The tool alone.
-pub fn tool(options: FetchOptions) -> Tool {
+pub fn fetch_tool(options: FetchOptions) -> Tool {
     let FetchOptions { guard, limit } = options;
     let client = HttpClient::new(guard.clone(), ClientSettings::default());
-    boxed::tool(page::described(), move |arguments, _| {
+    boxed::from_toolbox(page::fetch_page_spec(), move |arguments, _| {
         let (client, guard) = (client.clone(), guard.clone());
         async move { fetch_page(arguments, &client, &guard, limit).await }
     })

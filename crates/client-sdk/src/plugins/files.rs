@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use toolyard_toolbox::files::{self, list_files, read_file, search_files, write_file};
 
-pub use toolyard_toolbox::files::{Access, RootError, RootSettings, Roots};
+pub use toolyard_toolbox::files::{FileRoots, RootAccess, RootError, RootSettings};
 
 use super::boxed;
 use crate::{plugin::Plugin, tool::Tool};
@@ -46,42 +46,42 @@ pub fn files(
     options: FilesOptions,
 ) -> Result<Plugin, RootError> {
     let plugin = Plugin::new("files", super::VERSION);
-    Ok(tools(roots, options)?.into_iter().fold(plugin, Plugin::tool))
+    Ok(file_tools(roots, options)?.into_iter().fold(plugin, Plugin::tool))
 }
 
 /// The tools alone. `write_file` is among them only where some folder may be written.
-pub fn tools(
+pub fn file_tools(
     roots: impl IntoIterator<Item = RootSettings>,
     options: FilesOptions,
 ) -> Result<Vec<Tool>, RootError> {
     let access = |root: RootSettings| match options.read_only {
-        true => RootSettings { access: Access::Read, ..root },
+        true => RootSettings { access: RootAccess::Read, ..root },
         false => root,
     };
     let roots: Vec<_> = roots.into_iter().map(access).collect();
-    let writes = roots.iter().any(|root| root.access == Access::Write);
-    let roots = Roots::open(roots)?;
-    let [list, read, write, search] = files::described();
+    let writes = roots.iter().any(|root| root.access == RootAccess::Write);
+    let roots = FileRoots::open(roots)?;
+    let [list, read, write, search] = files::file_tool_specs();
 
     let mut tools = Vec::new();
     let at = roots.clone();
-    tools.push(boxed::tool(list, move |arguments, _| {
+    tools.push(boxed::from_toolbox(list, move |arguments, _| {
         let roots = at.clone();
         async move { list_files(arguments, &roots).await }
     }));
     let at = roots.clone();
-    tools.push(boxed::tool(read, move |arguments, _| {
+    tools.push(boxed::from_toolbox(read, move |arguments, _| {
         let roots = at.clone();
         async move { read_file(arguments, &roots).await }
     }));
     if writes {
         let at = roots.clone();
-        tools.push(boxed::tool(write, move |arguments, _| {
+        tools.push(boxed::from_toolbox(write, move |arguments, _| {
             let roots = at.clone();
             async move { write_file(arguments, &roots).await }
         }));
     }
-    tools.push(boxed::tool(search, move |arguments, _| {
+    tools.push(boxed::from_toolbox(search, move |arguments, _| {
         let roots = roots.clone();
         async move { search_files(arguments, &roots, options.search_limit).await }
     }));

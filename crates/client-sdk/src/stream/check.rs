@@ -1,12 +1,12 @@
 //! What must hold for any bytes, cut anywhere. Fuzzing and random tests use it.
 
-use super::{Reader, StreamError, Told};
+use super::{ReceivedChunk, StreamError, StreamReader};
 
-type Outcome = (Vec<Told>, Option<StreamError>);
+type ReadOutcome = (Vec<ReceivedChunk>, Option<StreamError>);
 
 /// Reads the bytes whole, and cut at these places, and says where the two differ. It never panics.
-pub fn check(bytes: &[u8], cuts: &[usize]) -> Result<(), String> {
-    let whole = read([bytes]);
+pub fn check_split_read(bytes: &[u8], cuts: &[usize]) -> Result<(), String> {
+    let whole = read_pieces([bytes]);
     let mut places: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
     places.sort_unstable();
     let mut pieces = Vec::new();
@@ -16,7 +16,7 @@ pub fn check(bytes: &[u8], cuts: &[usize]) -> Result<(), String> {
         from = place;
     }
     pieces.push(&bytes[from..]);
-    let cut = read(pieces);
+    let cut = read_pieces(pieces);
     if whole != cut {
         return Err(format!("cut, it reads {cut:?}; whole, it reads {whole:?}"));
     }
@@ -28,10 +28,10 @@ pub fn check(bytes: &[u8], cuts: &[usize]) -> Result<(), String> {
     Ok(())
 }
 
-fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Outcome {
-    let mut reader = Reader::new();
+fn read_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> ReadOutcome {
+    let mut reader = StreamReader::new();
     let mut told = Vec::new();
-    let mut drain = |reader: &mut Reader| {
+    let mut drain = |reader: &mut StreamReader| {
         while let Some(next) = reader.next_chunk() {
             match next {
                 Ok(chunk) => told.push(chunk),
@@ -46,7 +46,7 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Outcome {
             return (told, Some(error));
         }
     }
-    reader.end();
+    reader.finish();
     let error = drain(&mut reader);
     (told, error)
 }
@@ -122,14 +122,14 @@ mod tests {
         fn streams_read_the_same_wherever_they_are_cut(
             bytes in stream(), cuts in prop::collection::vec(any::<usize>(), 0..20)
         ) {
-            check(&bytes, &cuts).map_err(TestCaseError::fail)?;
+            check_split_read(&bytes, &cuts).map_err(TestCaseError::fail)?;
         }
 
         #[test]
         fn any_bytes_are_read_without_a_panic(
             bytes in prop::collection::vec(any::<u8>(), 0..400), cuts in prop::collection::vec(any::<usize>(), 0..8)
         ) {
-            check(&bytes, &cuts).map_err(TestCaseError::fail)?;
+            check_split_read(&bytes, &cuts).map_err(TestCaseError::fail)?;
         }
     }
 
@@ -137,7 +137,7 @@ mod tests {
     fn a_good_stream_is_read_byte_by_byte() {
         let text = "data: {\"type\":\"text-start\",\"id\":\"t\"}\n\ndata: {\"type\":\"text-delta\",\"id\":\"t\",\"delta\":\"é\"}\r\n\r\n";
         let all: Vec<usize> = (0..=text.len()).collect();
-        assert_eq!(check(text.as_bytes(), &all), Ok(()));
-        assert_eq!(read([text.as_bytes()]).0.len(), 2);
+        assert_eq!(check_split_read(text.as_bytes(), &all), Ok(()));
+        assert_eq!(read_pieces([text.as_bytes()]).0.len(), 2);
     }
 }

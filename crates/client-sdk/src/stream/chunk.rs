@@ -5,15 +5,15 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use toolyard_protocol::chat::ui::{NoticeData, ProgressData, ToolData};
 
-use super::{StreamError, shown};
-use crate::tool::{Call, first_text};
+use super::{StreamError, shorten};
+use crate::tool::{ToolCall, first_text};
 
 /// Starts a file that has one.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Why a response ended, in the words of the AI SDK.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FinishWord {
+pub enum StreamFinish {
     /// Everything is said.
     Stop,
     /// No room for more.
@@ -28,8 +28,8 @@ pub enum FinishWord {
     Other(String),
 }
 
-impl FinishWord {
-    fn read(word: &str) -> Self {
+impl StreamFinish {
+    fn parse(word: &str) -> Self {
         match word {
             "stop" => Self::Stop,
             "length" => Self::Length,
@@ -43,7 +43,7 @@ impl FinishWord {
 
 /// How many tokens were read and written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Usage {
+pub struct TokenUsage {
     /// Read.
     pub input_tokens: u64,
     /// Written.
@@ -52,7 +52,7 @@ pub struct Usage {
 
 /// What a server says while it answers.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Chunk {
+pub enum StreamChunk {
     /// The answer begins, or goes on.
     Start {
         /// The message that it is.
@@ -111,11 +111,11 @@ pub enum Chunk {
         id: String,
     },
     /// A call is whole.
-    Call(Call),
+    Call(ToolCall),
     /// A call that cannot be made.
     CallError {
         /// The call.
-        call: Call,
+        call: ToolCall,
         /// Why not.
         error: String,
     },
@@ -156,9 +156,9 @@ pub enum Chunk {
     /// The end.
     Finish {
         /// Why, where the server says so.
-        reason: Option<FinishWord>,
+        reason: Option<StreamFinish>,
         /// What it cost, where the server says so.
-        usage: Option<Usage>,
+        usage: Option<TokenUsage>,
     },
     /// Anything else.
     Other {
@@ -168,18 +168,20 @@ pub enum Chunk {
 }
 
 /// What a line carries; none where it is no data, or data that is no chunk, such as `[DONE]`.
-pub(super) fn data(line: Bytes) -> Option<Bytes> {
+pub(super) fn chunk_json(line: Bytes) -> Option<Bytes> {
     let text = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&line);
     let data = text.strip_prefix(b"data:")?.trim_ascii();
     data.starts_with(b"{").then(|| line.slice_ref(data))
 }
 
-impl Chunk {
-    pub(super) fn read(json: &[u8]) -> Result<Self, StreamError> {
-        let no_json = || StreamError::NoJson { shown: shown(&String::from_utf8_lossy(json)) };
+impl StreamChunk {
+    pub(super) fn parse(json: &[u8]) -> Result<Self, StreamError> {
+        let no_json = || StreamError::InvalidJson { shown: shorten(&String::from_utf8_lossy(json)) };
         let fields: Map<String, Value> = serde_json::from_slice(json).map_err(|_| no_json())?;
         let kind = first_text(&fields, &["type"]).unwrap_or_default().to_owned();
-        Fields(&fields).chunk(&kind).map_err(|why| StreamError::BadChunk { kind: shown(&kind), why })
+        ChunkFields(&fields)
+            .to_chunk(&kind)
+            .map_err(|why| StreamError::BadChunk { kind: shorten(&kind), why })
     }
 
     /// Its type on the wire.
@@ -212,52 +214,62 @@ impl Chunk {
     }
 }
 
-struct Fields<'a>(&'a Map<String, Value>);
+struct ChunkFields<'a>(&'a Map<String, Value>);
 
-impl Fields<'_> {
-    fn chunk(&self, kind: &str) -> Result<Chunk, String> {
+impl ChunkFields<'_> {
+    fn to_chunk(&self, kind: &str) -> Result<StreamChunk, String> {
         Ok(match kind {
             "" => return Err("`type` is missing".to_owned()),
-            "start" => Chunk::Start { message_id: first_text(self.0, &["messageId"]).map(str::to_owned) },
-            "start-step" => Chunk::StartStep,
-            "finish-step" => Chunk::FinishStep,
-            "text-start" => Chunk::TextStart { id: self.text("id")? },
-            "text-delta" => Chunk::TextDelta { id: self.text("id")?, delta: self.text("delta")? },
-            "text-end" => Chunk::TextEnd { id: self.text("id")? },
-            "reasoning-start" => Chunk::ReasoningStart { id: self.text("id")? },
-            "reasoning-delta" => Chunk::ReasoningDelta { id: self.text("id")?, delta: self.text("delta")? },
-            "reasoning-end" => Chunk::ReasoningEnd { id: self.text("id")? },
+            "start" => {
+                StreamChunk::Start { message_id: first_text(self.0, &["messageId"]).map(str::to_owned) }
+            }
+            "start-step" => StreamChunk::StartStep,
+            "finish-step" => StreamChunk::FinishStep,
+            "text-start" => StreamChunk::TextStart { id: self.required_text("id")? },
+            "text-delta" => {
+                StreamChunk::TextDelta { id: self.required_text("id")?, delta: self.required_text("delta")? }
+            }
+            "text-end" => StreamChunk::TextEnd { id: self.required_text("id")? },
+            "reasoning-start" => StreamChunk::ReasoningStart { id: self.required_text("id")? },
+            "reasoning-delta" => StreamChunk::ReasoningDelta {
+                id: self.required_text("id")?,
+                delta: self.required_text("delta")?,
+            },
+            "reasoning-end" => StreamChunk::ReasoningEnd { id: self.required_text("id")? },
             "tool-input-start" => {
-                let Call { id, tool, of_server, .. } = Call::read(self.0)?;
-                Chunk::CallStart { id, tool, of_server }
+                let ToolCall { id, tool, of_server, .. } = ToolCall::from_fields(self.0)?;
+                StreamChunk::CallStart { id, tool, of_server }
             }
-            "tool-input-delta" => Chunk::CallDelta { id: self.call_id()? },
-            "tool-input-available" | "tool-call" => Chunk::Call(Call::read(self.0)?),
-            "tool-input-error" => {
-                Chunk::CallError { call: Call::read(self.0)?, error: self.text("errorText")? }
+            "tool-input-delta" => StreamChunk::CallDelta { id: self.call_id()? },
+            "tool-input-available" | "tool-call" => StreamChunk::Call(ToolCall::from_fields(self.0)?),
+            "tool-input-error" => StreamChunk::CallError {
+                call: ToolCall::from_fields(self.0)?,
+                error: self.required_text("errorText")?,
+            },
+            "tool-output-available" | "tool-result" => self.output_chunk()?,
+            "tool-output-error" => {
+                StreamChunk::OutputError { id: self.call_id()?, error: self.required_text("errorText")? }
             }
-            "tool-output-available" | "tool-result" => self.output()?,
-            "tool-output-error" => Chunk::OutputError { id: self.call_id()?, error: self.text("errorText")? },
-            "tool-output-denied" => Chunk::OutputDenied { id: self.call_id()? },
-            "data-tool" => self.data(kind, Chunk::Tool),
-            "data-progress" => self.data(kind, Chunk::Progress),
-            "data-notice" => self.data(kind, Chunk::Notice),
+            "tool-output-denied" => StreamChunk::OutputDenied { id: self.call_id()? },
+            "data-tool" => self.data_chunk(kind, StreamChunk::Tool),
+            "data-progress" => self.data_chunk(kind, StreamChunk::Progress),
+            "data-notice" => self.data_chunk(kind, StreamChunk::Notice),
             // Other servers have other words for it.
             "error" => {
                 let text = first_text(self.0, &["errorText", "message", "detail", "error"]);
-                Chunk::Error { text: text.unwrap_or("the server does not say why").to_owned() }
+                StreamChunk::Error { text: text.unwrap_or("the server does not say why").to_owned() }
             }
-            "abort" => Chunk::Abort,
-            "finish" => Chunk::Finish {
-                reason: first_text(self.0, &["finishReason", "reason"]).map(FinishWord::read),
-                usage: usage(self.0.get("messageMetadata")),
+            "abort" => StreamChunk::Abort,
+            "finish" => StreamChunk::Finish {
+                reason: first_text(self.0, &["finishReason", "reason"]).map(StreamFinish::parse),
+                usage: read_usage(self.0.get("messageMetadata")),
             },
-            other => Chunk::Other { kind: other.to_owned() },
+            other => StreamChunk::Other { kind: other.to_owned() },
         })
     }
 
     /// A text, which may be empty.
-    fn text(&self, name: &str) -> Result<String, String> {
+    fn required_text(&self, name: &str) -> Result<String, String> {
         let text = self.0.get(name).and_then(Value::as_str);
         text.map(str::to_owned).ok_or_else(|| format!("`{name}` is missing or no text"))
     }
@@ -267,25 +279,29 @@ impl Fields<'_> {
         id.ok_or_else(|| "`toolCallId` is missing".to_owned())
     }
 
-    fn output(&self) -> Result<Chunk, String> {
+    fn output_chunk(&self) -> Result<StreamChunk, String> {
         let output = self.0.get("output").or_else(|| self.0.get("result")).cloned().unwrap_or_default();
         let preliminary = self.0.get("preliminary") == Some(&Value::Bool(true));
-        Ok(Chunk::Output { id: self.call_id()?, output, preliminary })
+        Ok(StreamChunk::Output { id: self.call_id()?, output, preliminary })
     }
 
     /// Names of data are anybody's, so what has another shape is somebody else's.
-    fn data<T: DeserializeOwned>(&self, kind: &str, make: impl FnOnce(T) -> Chunk) -> Chunk {
+    fn data_chunk<T: DeserializeOwned>(
+        &self,
+        kind: &str,
+        make: impl FnOnce(T) -> StreamChunk,
+    ) -> StreamChunk {
         let data = self.0.get("data").cloned().unwrap_or_default();
-        serde_json::from_value(data).map_or_else(|_| Chunk::Other { kind: kind.to_owned() }, make)
+        serde_json::from_value(data).map_or_else(|_| StreamChunk::Other { kind: kind.to_owned() }, make)
     }
 }
 
 /// Servers put it into the metadata of a message, in the words of the AI SDK's versions.
-fn usage(metadata: Option<&Value>) -> Option<Usage> {
+fn read_usage(metadata: Option<&Value>) -> Option<TokenUsage> {
     let metadata = metadata?;
     let usage = metadata.get("totalUsage").or_else(|| metadata.get("usage"))?;
     let count = |names: [&str; 2]| names.iter().find_map(|name| usage.get(*name)?.as_u64());
-    Some(Usage {
+    Some(TokenUsage {
         input_tokens: count(["inputTokens", "promptTokens"])?,
         output_tokens: count(["outputTokens", "completionTokens"])?,
     })
@@ -297,28 +313,28 @@ mod tests {
 
     use super::*;
 
-    fn read(chunk: Value) -> Result<Chunk, String> {
-        Chunk::read(chunk.to_string().as_bytes()).map_err(|error| error.to_string())
+    fn read(chunk: Value) -> Result<StreamChunk, String> {
+        StreamChunk::parse(chunk.to_string().as_bytes()).map_err(|error| error.to_string())
     }
 
     #[test]
     fn older_names_of_calls_and_results_are_read() {
-        let call = Call::new("c", "t", json!({ "a": 1 }));
+        let call = ToolCall::new("c", "t", json!({ "a": 1 }));
         for chunk in [
             json!({ "type": "tool-input-available", "toolCallId": "c", "toolName": "t", "input": { "a": 1 } }),
             json!({ "type": "tool-call", "toolCallId": "c", "toolName": "t", "args": { "a": 1 } }),
             json!({ "type": "tool-call", "id": "c", "name": "t", "arguments": { "a": 1 } }),
         ] {
-            assert_eq!(read(chunk), Ok(Chunk::Call(call.clone())));
+            assert_eq!(read(chunk), Ok(StreamChunk::Call(call.clone())));
         }
-        let output = Chunk::Output { id: "c".to_owned(), output: json!(1), preliminary: false };
+        let output = StreamChunk::Output { id: "c".to_owned(), output: json!(1), preliminary: false };
         assert_eq!(
             read(json!({ "type": "tool-output-available", "toolCallId": "c", "output": 1 })),
             Ok(output.clone())
         );
         assert_eq!(read(json!({ "type": "tool-result", "toolCallId": "c", "result": 1 })), Ok(output));
         for word in ["tool-calls", "tool_calls"] {
-            let finish = Chunk::Finish { reason: Some(FinishWord::ToolCalls), usage: None };
+            let finish = StreamChunk::Finish { reason: Some(StreamFinish::ToolCalls), usage: None };
             assert_eq!(read(json!({ "type": "finish", "finishReason": word })), Ok(finish));
         }
     }
@@ -343,10 +359,10 @@ mod tests {
     #[test]
     fn what_an_answer_cost_is_read_where_it_is_told() {
         let of = |metadata: Value| match read(json!({ "type": "finish", "messageMetadata": metadata })) {
-            Ok(Chunk::Finish { usage, .. }) => usage,
+            Ok(StreamChunk::Finish { usage, .. }) => usage,
             other => panic!("{other:?}"),
         };
-        let usage = Some(Usage { input_tokens: 3, output_tokens: 4 });
+        let usage = Some(TokenUsage { input_tokens: 3, output_tokens: 4 });
         assert_eq!(of(json!({ "usage": { "inputTokens": 3, "outputTokens": 4 } })), usage);
         assert_eq!(of(json!({ "totalUsage": { "promptTokens": 3, "completionTokens": 4 } })), usage);
         assert_eq!(of(json!({ "usage": { "inputTokens": 3 } })), None);
@@ -357,12 +373,12 @@ mod tests {
     fn an_error_has_some_words() {
         assert_eq!(
             read(json!({ "type": "error", "errorText": "no" })),
-            Ok(Chunk::Error { text: "no".to_owned() })
+            Ok(StreamChunk::Error { text: "no".to_owned() })
         );
         assert_eq!(
             read(json!({ "type": "error", "message": "no" })),
-            Ok(Chunk::Error { text: "no".to_owned() })
+            Ok(StreamChunk::Error { text: "no".to_owned() })
         );
-        assert!(matches!(read(json!({ "type": "error" })), Ok(Chunk::Error { .. })));
+        assert!(matches!(read(json!({ "type": "error" })), Ok(StreamChunk::Error { .. })));
     }
 }

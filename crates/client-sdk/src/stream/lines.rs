@@ -10,7 +10,7 @@ pub const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
 pub const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
 
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(super) struct LineBuffer {
     buffer: BytesMut,
     /// How much of the buffer is known to hold no line end.
     searched: usize,
@@ -22,14 +22,14 @@ pub(super) struct Lines {
     most: usize,
 }
 
-impl Default for Lines {
+impl Default for LineBuffer {
     fn default() -> Self {
-        Self::bounded(MAX_LINE_BYTES, MAX_ANSWER_BYTES)
+        Self::with_limits(MAX_LINE_BYTES, MAX_ANSWER_BYTES)
     }
 }
 
-impl Lines {
-    fn bounded(most_line: usize, most: usize) -> Self {
+impl LineBuffer {
+    fn with_limits(most_line: usize, most: usize) -> Self {
         let buffer = BytesMut::new();
         Self { buffer, searched: 0, received: 0, over: false, ended: false, most_line, most }
     }
@@ -41,7 +41,7 @@ impl Lines {
         self.buffer.extend_from_slice(taken);
     }
 
-    pub(super) fn end(&mut self) {
+    pub(super) fn finish(&mut self) {
         self.ended = true;
     }
 
@@ -76,13 +76,13 @@ mod tests {
 
     /// The lines of pieces, and the error at their end.
     fn read(pieces: &[&str], most_line: usize, most: usize) -> (Vec<String>, Option<StreamError>) {
-        let mut lines = Lines::bounded(most_line, most);
+        let mut lines = LineBuffer::with_limits(most_line, most);
         let mut read = Vec::new();
         let last = pieces.len();
         for step in 0..=last {
             match pieces.get(step) {
                 Some(piece) => lines.push(piece.as_bytes()),
-                None => lines.end(),
+                None => lines.finish(),
             }
             loop {
                 match lines.next() {

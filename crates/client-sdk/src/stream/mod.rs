@@ -18,12 +18,12 @@ mod order;
 
 use bytes::Bytes;
 
-pub use chunk::{Chunk, FinishWord, Usage};
+pub use chunk::{StreamChunk, StreamFinish, TokenUsage};
 pub use lines::{MAX_ANSWER_BYTES, MAX_LINE_BYTES};
 pub use order::{MAX_CALLS, MAX_PIECES};
 
-use lines::Lines;
-use order::Order;
+use lines::LineBuffer;
+use order::ChunkOrder;
 
 /// How much of what is wrong is shown, in characters.
 const SHOWN_CHARS: usize = 100;
@@ -53,7 +53,7 @@ pub enum StreamError {
     },
     /// Something that begins like a chunk and is no JSON.
     #[error("a chunk is no JSON: {shown}")]
-    NoJson {
+    InvalidJson {
         /// Its beginning.
         shown: String,
     },
@@ -67,7 +67,7 @@ pub enum StreamError {
     },
     /// Something begins twice.
     #[error("`{kind}` comes twice for `{id}`")]
-    Twice {
+    Duplicate {
         /// The type of the chunk.
         kind: &'static str,
         /// Which text or call.
@@ -83,7 +83,7 @@ pub enum StreamError {
     },
     /// A result of a call that was not made.
     #[error("`{kind}` comes for the call `{id}`, which was not made")]
-    NoCall {
+    UnknownCall {
         /// The type of the chunk.
         kind: &'static str,
         /// The call.
@@ -99,30 +99,30 @@ pub enum StreamError {
 
 /// A chunk, and the JSON that it was.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct ReceivedChunk {
     /// What it says.
-    pub chunk: Chunk,
+    pub chunk: StreamChunk,
     /// As it came.
     pub json: Bytes,
 }
 
 /// Reads one stream.
 #[derive(Debug, Default)]
-pub struct Reader {
-    lines: Lines,
-    order: Order,
+pub struct StreamReader {
+    lines: LineBuffer,
+    order: ChunkOrder,
     failed: Option<StreamError>,
 }
 
-impl Reader {
+impl StreamReader {
     /// For a new answer.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// For an answer that goes on with a message that has these calls already.
-    pub fn going_on<'a>(calls: impl IntoIterator<Item = &'a str>) -> Self {
-        Self { order: Order::knowing(calls), ..Self::default() }
+    pub fn with_known_calls<'a>(calls: impl IntoIterator<Item = &'a str>) -> Self {
+        Self { order: ChunkOrder::with_known_calls(calls), ..Self::default() }
     }
 
     /// Takes more bytes.
@@ -131,8 +131,8 @@ impl Reader {
     }
 
     /// No more bytes will come: the last line need not have an end.
-    pub fn end(&mut self) {
-        self.lines.end();
+    pub fn finish(&mut self) {
+        self.lines.finish();
     }
 
     /// Whether the answer has told its end. A stream that ends before was cut.
@@ -141,34 +141,34 @@ impl Reader {
     }
 
     /// The next chunk; none until more bytes come. After an error, the same error.
-    pub fn next_chunk(&mut self) -> Option<Result<Told, StreamError>> {
+    pub fn next_chunk(&mut self) -> Option<Result<ReceivedChunk, StreamError>> {
         if let Some(error) = &self.failed {
             return Some(Err(error.clone()));
         }
-        let read = self.read();
+        let read = self.read_chunk();
         if let Some(Err(error)) = &read {
             self.failed = Some(error.clone());
         }
         read
     }
 
-    fn read(&mut self) -> Option<Result<Told, StreamError>> {
+    fn read_chunk(&mut self) -> Option<Result<ReceivedChunk, StreamError>> {
         loop {
             let line = match self.lines.next()? {
                 Ok(line) => line,
                 Err(error) => return Some(Err(error)),
             };
-            let Some(json) = chunk::data(line) else { continue };
-            let chunk = match Chunk::read(&json) {
+            let Some(json) = chunk::chunk_json(line) else { continue };
+            let chunk = match StreamChunk::parse(&json) {
                 Ok(chunk) => chunk,
                 Err(error) => return Some(Err(error)),
             };
-            return Some(self.order.take(&chunk).map(|()| Told { chunk, json }));
+            return Some(self.order.check_chunk(&chunk).map(|()| ReceivedChunk { chunk, json }));
         }
     }
 }
 
-fn shown(text: &str) -> String {
+fn shorten(text: &str) -> String {
     text.chars().take(SHOWN_CHARS).collect()
 }
 
@@ -176,10 +176,10 @@ fn shown(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> (Vec<Chunk>, Option<StreamError>) {
-        let mut reader = Reader::new();
+    fn read(text: &str) -> (Vec<StreamChunk>, Option<StreamError>) {
+        let mut reader = StreamReader::new();
         reader.push(text.as_bytes());
-        reader.end();
+        reader.finish();
         let mut chunks = Vec::new();
         loop {
             match reader.next_chunk() {
@@ -203,10 +203,10 @@ mod tests {
             "data: not a chunk\n\n",
             "data: {\"type\":\"finish\",\"finishReason\":\"interrupted\",\"new\":1}\n\ndata: [DONE]\n\n",
         ));
-        let kinds: Vec<&str> = chunks.iter().map(Chunk::kind).collect();
+        let kinds: Vec<&str> = chunks.iter().map(StreamChunk::kind).collect();
         assert_eq!((kinds, error), (vec!["start", "steering-message", "data-tool", "finish"], None));
         assert!(
-            matches!(&chunks[3], Chunk::Finish { reason: Some(FinishWord::Other(word)), .. } if word == "interrupted")
+            matches!(&chunks[3], StreamChunk::Finish { reason: Some(StreamFinish::Other(word)), .. } if word == "interrupted")
         );
     }
 
@@ -214,19 +214,22 @@ mod tests {
     fn what_was_told_before_an_error_is_told() {
         let (chunks, error) =
             read("data: {\"type\":\"start\"}\ndata: {\"type\":\ndata: {\"type\":\"start-step\"}\n");
-        assert_eq!((chunks.len(), error), (1, Some(StreamError::NoJson { shown: "{\"type\":".to_owned() })));
+        assert_eq!(
+            (chunks.len(), error),
+            (1, Some(StreamError::InvalidJson { shown: "{\"type\":".to_owned() }))
+        );
         let (_, error) = read("data: {\"no\":\"type\"}\n");
         assert!(matches!(error, Some(StreamError::BadChunk { .. })), "{error:?}");
     }
 
     #[test]
     fn the_end_of_an_answer_is_known() {
-        let mut reader = Reader::new();
+        let mut reader = StreamReader::new();
         reader.push(b"data: {\"type\":\"start\"}\n");
         assert!(reader.next_chunk().is_some() && !reader.is_over());
         reader.push(b"data: {\"type\":\"finish\"}");
         assert!(reader.next_chunk().is_none());
-        reader.end();
+        reader.finish();
         assert!(reader.next_chunk().is_some() && reader.is_over());
     }
 }

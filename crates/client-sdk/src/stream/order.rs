@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use toolyard_protocol::chat::message::MAX_PARTS;
 
-use super::{Chunk, StreamError};
+use super::{StreamChunk, StreamError};
 
 /// Most texts, thoughts, steps and calls of one answer: servers take no message with more parts.
 pub const MAX_PIECES: usize = MAX_PARTS;
@@ -12,14 +12,14 @@ pub const MAX_PIECES: usize = MAX_PARTS;
 pub const MAX_CALLS: usize = 1_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Kind {
+enum PartKind {
     Text,
     Reasoning,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Order {
-    open: HashSet<(Kind, String)>,
+pub(super) struct ChunkOrder {
+    open: HashSet<(PartKind, String)>,
     calls: HashSet<String>,
     /// Calls that were there before.
     known: HashSet<String>,
@@ -27,8 +27,8 @@ pub(super) struct Order {
     over: bool,
 }
 
-impl Order {
-    pub(super) fn knowing<'a>(calls: impl IntoIterator<Item = &'a str>) -> Self {
+impl ChunkOrder {
+    pub(super) fn with_known_calls<'a>(calls: impl IntoIterator<Item = &'a str>) -> Self {
         Self { known: calls.into_iter().map(str::to_owned).collect(), ..Self::default() }
     }
 
@@ -36,85 +36,87 @@ impl Order {
         self.over
     }
 
-    pub(super) fn take(&mut self, chunk: &Chunk) -> Result<(), StreamError> {
+    pub(super) fn check_chunk(&mut self, chunk: &StreamChunk) -> Result<(), StreamError> {
         if self.over {
-            return Err(StreamError::AfterEnd { kind: super::shown(chunk.kind()) });
+            return Err(StreamError::AfterEnd { kind: super::shorten(chunk.kind()) });
         }
         match chunk {
-            Chunk::StartStep => self.piece(),
-            Chunk::TextStart { id } => self.begin(Kind::Text, "text-start", id),
-            Chunk::TextDelta { id, .. } => self.goes_on(Kind::Text, "text-delta", id),
-            Chunk::TextEnd { id } => self.ends(Kind::Text, "text-end", id),
-            Chunk::ReasoningStart { id } => self.begin(Kind::Reasoning, "reasoning-start", id),
-            Chunk::ReasoningDelta { id, .. } => self.goes_on(Kind::Reasoning, "reasoning-delta", id),
-            Chunk::ReasoningEnd { id } => self.ends(Kind::Reasoning, "reasoning-end", id),
+            StreamChunk::StartStep => self.count_part(),
+            StreamChunk::TextStart { id } => self.begin_part(PartKind::Text, "text-start", id),
+            StreamChunk::TextDelta { id, .. } => self.check_open(PartKind::Text, "text-delta", id),
+            StreamChunk::TextEnd { id } => self.end_part(PartKind::Text, "text-end", id),
+            StreamChunk::ReasoningStart { id } => self.begin_part(PartKind::Reasoning, "reasoning-start", id),
+            StreamChunk::ReasoningDelta { id, .. } => {
+                self.check_open(PartKind::Reasoning, "reasoning-delta", id)
+            }
+            StreamChunk::ReasoningEnd { id } => self.end_part(PartKind::Reasoning, "reasoning-end", id),
             // What a step left open is over with it: so say the older clients.
-            Chunk::FinishStep => {
+            StreamChunk::FinishStep => {
                 self.open.clear();
                 Ok(())
             }
-            Chunk::CallStart { id, .. } => self.call(id),
-            Chunk::Call(call) | Chunk::CallError { call, .. } => self.call(&call.id),
-            Chunk::CallDelta { id } if !self.calls.contains(id) => {
-                Err(StreamError::NotBegun { kind: "tool-input-delta", id: super::shown(id) })
+            StreamChunk::CallStart { id, .. } => self.add_call(id),
+            StreamChunk::Call(call) | StreamChunk::CallError { call, .. } => self.add_call(&call.id),
+            StreamChunk::CallDelta { id } if !self.calls.contains(id) => {
+                Err(StreamError::NotBegun { kind: "tool-input-delta", id: super::shorten(id) })
             }
-            Chunk::Output { id, .. } => self.result("tool-output-available", id),
-            Chunk::OutputError { id, .. } => self.result("tool-output-error", id),
-            Chunk::OutputDenied { id } => self.result("tool-output-denied", id),
-            Chunk::Error { .. } | Chunk::Abort | Chunk::Finish { .. } => {
+            StreamChunk::Output { id, .. } => self.check_result("tool-output-available", id),
+            StreamChunk::OutputError { id, .. } => self.check_result("tool-output-error", id),
+            StreamChunk::OutputDenied { id } => self.check_result("tool-output-denied", id),
+            StreamChunk::Error { .. } | StreamChunk::Abort | StreamChunk::Finish { .. } => {
                 self.over = true;
                 Ok(())
             }
             // News of a call may come after its end, and about calls that are not told.
-            Chunk::CallDelta { .. }
-            | Chunk::Start { .. }
-            | Chunk::Tool(_)
-            | Chunk::Progress(_)
-            | Chunk::Notice(_)
-            | Chunk::Other { .. } => Ok(()),
+            StreamChunk::CallDelta { .. }
+            | StreamChunk::Start { .. }
+            | StreamChunk::Tool(_)
+            | StreamChunk::Progress(_)
+            | StreamChunk::Notice(_)
+            | StreamChunk::Other { .. } => Ok(()),
         }
     }
 
-    fn begin(&mut self, kind: Kind, name: &'static str, id: &str) -> Result<(), StreamError> {
-        self.piece()?;
+    fn begin_part(&mut self, kind: PartKind, name: &'static str, id: &str) -> Result<(), StreamError> {
+        self.count_part()?;
         match self.open.insert((kind, id.to_owned())) {
             true => Ok(()),
-            false => Err(StreamError::Twice { kind: name, id: super::shown(id) }),
+            false => Err(StreamError::Duplicate { kind: name, id: super::shorten(id) }),
         }
     }
 
-    fn goes_on(&self, kind: Kind, name: &'static str, id: &str) -> Result<(), StreamError> {
+    fn check_open(&self, kind: PartKind, name: &'static str, id: &str) -> Result<(), StreamError> {
         match self.open.contains(&(kind, id.to_owned())) {
             true => Ok(()),
-            false => Err(StreamError::NotBegun { kind: name, id: super::shown(id) }),
+            false => Err(StreamError::NotBegun { kind: name, id: super::shorten(id) }),
         }
     }
 
-    fn ends(&mut self, kind: Kind, name: &'static str, id: &str) -> Result<(), StreamError> {
-        self.goes_on(kind, name, id)?;
+    fn end_part(&mut self, kind: PartKind, name: &'static str, id: &str) -> Result<(), StreamError> {
+        self.check_open(kind, name, id)?;
         self.open.remove(&(kind, id.to_owned()));
         Ok(())
     }
 
     /// A call is announced in pieces, whole, or both; it counts once.
-    fn call(&mut self, id: &str) -> Result<(), StreamError> {
+    fn add_call(&mut self, id: &str) -> Result<(), StreamError> {
         if !self.calls.insert(id.to_owned()) {
             return Ok(());
         }
         if self.calls.len() > MAX_CALLS {
             return Err(StreamError::TooMany { what: "calls", limit: MAX_CALLS });
         }
-        self.piece()
+        self.count_part()
     }
 
-    fn result(&self, kind: &'static str, id: &str) -> Result<(), StreamError> {
+    fn check_result(&self, kind: &'static str, id: &str) -> Result<(), StreamError> {
         match self.calls.contains(id) || self.known.contains(id) {
             true => Ok(()),
-            false => Err(StreamError::NoCall { kind, id: super::shown(id) }),
+            false => Err(StreamError::UnknownCall { kind, id: super::shorten(id) }),
         }
     }
 
-    fn piece(&mut self) -> Result<(), StreamError> {
+    fn count_part(&mut self) -> Result<(), StreamError> {
         self.pieces += 1;
         match self.pieces > MAX_PIECES {
             true => Err(StreamError::TooMany { what: "parts", limit: MAX_PIECES }),
@@ -128,40 +130,41 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::tool::Call;
+    use crate::tool::ToolCall;
 
-    fn taken(chunks: &[Chunk]) -> Result<(), String> {
-        let mut order = Order::knowing(["before"]);
-        chunks.iter().try_for_each(|chunk| order.take(chunk)).map_err(|error| error.to_string())
+    fn taken(chunks: &[StreamChunk]) -> Result<(), String> {
+        let mut order = ChunkOrder::with_known_calls(["before"]);
+        chunks.iter().try_for_each(|chunk| order.check_chunk(chunk)).map_err(|error| error.to_string())
     }
 
     fn id() -> String {
         "x".to_owned()
     }
 
-    fn call(id: &str) -> Chunk {
-        Chunk::Call(Call::new(id, "t", json!({})))
+    fn call(id: &str) -> StreamChunk {
+        StreamChunk::Call(ToolCall::new(id, "t", json!({})))
     }
 
-    const FINISH: Chunk = Chunk::Finish { reason: None, usage: None };
+    const FINISH: StreamChunk = StreamChunk::Finish { reason: None, usage: None };
 
     #[test]
     fn a_good_order_is_taken() {
-        let output = |id: &str| Chunk::Output { id: id.to_owned(), output: json!(1), preliminary: false };
+        let output =
+            |id: &str| StreamChunk::Output { id: id.to_owned(), output: json!(1), preliminary: false };
         let good = [
             output("before"),
-            Chunk::StartStep,
-            Chunk::TextStart { id: id() },
-            Chunk::ReasoningStart { id: id() },
-            Chunk::TextDelta { id: id(), delta: id() },
-            Chunk::TextEnd { id: id() },
-            Chunk::TextStart { id: id() },
-            Chunk::CallStart { id: "c".to_owned(), tool: "t".to_owned(), of_server: false },
-            Chunk::CallDelta { id: "c".to_owned() },
+            StreamChunk::StartStep,
+            StreamChunk::TextStart { id: id() },
+            StreamChunk::ReasoningStart { id: id() },
+            StreamChunk::TextDelta { id: id(), delta: id() },
+            StreamChunk::TextEnd { id: id() },
+            StreamChunk::TextStart { id: id() },
+            StreamChunk::CallStart { id: "c".to_owned(), tool: "t".to_owned(), of_server: false },
+            StreamChunk::CallDelta { id: "c".to_owned() },
             call("c"),
             output("c"),
-            Chunk::FinishStep,
-            Chunk::TextStart { id: id() },
+            StreamChunk::FinishStep,
+            StreamChunk::TextStart { id: id() },
             FINISH,
         ];
         assert_eq!(taken(&good), Ok(()));
@@ -169,29 +172,32 @@ mod tests {
 
     #[test]
     fn each_breach_of_order_is_told() {
-        let delta = Chunk::TextDelta { id: id(), delta: id() };
-        let start = Chunk::TextStart { id: id() };
+        let delta = StreamChunk::TextDelta { id: id(), delta: id() };
+        let start = StreamChunk::TextStart { id: id() };
         for (chunks, why) in [
             (vec![delta.clone()], "`text-delta` comes for `x`, which has not begun"),
-            (vec![Chunk::ReasoningStart { id: id() }, delta.clone()], "`text-delta` comes for"),
-            (vec![Chunk::TextEnd { id: id() }], "`text-end` comes for `x`, which has not begun"),
-            (vec![Chunk::ReasoningDelta { id: id(), delta: id() }], "`reasoning-delta` comes for"),
-            (vec![start.clone(), Chunk::TextEnd { id: id() }, delta.clone()], "not begun"),
-            (vec![start.clone(), Chunk::FinishStep, delta], "not begun"),
+            (vec![StreamChunk::ReasoningStart { id: id() }, delta.clone()], "`text-delta` comes for"),
+            (vec![StreamChunk::TextEnd { id: id() }], "`text-end` comes for `x`, which has not begun"),
+            (vec![StreamChunk::ReasoningDelta { id: id(), delta: id() }], "`reasoning-delta` comes for"),
+            (vec![start.clone(), StreamChunk::TextEnd { id: id() }, delta.clone()], "not begun"),
+            (vec![start.clone(), StreamChunk::FinishStep, delta], "not begun"),
             (vec![start.clone(), start], "`text-start` comes twice for `x`"),
-            (vec![Chunk::CallDelta { id: id() }], "`tool-input-delta` comes for `x`, which has not begun"),
             (
-                vec![Chunk::Output { id: id(), output: json!(1), preliminary: false }],
+                vec![StreamChunk::CallDelta { id: id() }],
+                "`tool-input-delta` comes for `x`, which has not begun",
+            ),
+            (
+                vec![StreamChunk::Output { id: id(), output: json!(1), preliminary: false }],
                 "the call `x`, which was not made",
             ),
             (
-                vec![Chunk::OutputError { id: id(), error: id() }],
+                vec![StreamChunk::OutputError { id: id(), error: id() }],
                 "`tool-output-error` comes for the call `x`",
             ),
-            (vec![Chunk::OutputDenied { id: id() }], "`tool-output-denied` comes for the call `x`"),
+            (vec![StreamChunk::OutputDenied { id: id() }], "`tool-output-denied` comes for the call `x`"),
             (vec![FINISH, FINISH], "`finish` comes after the end of the answer"),
-            (vec![Chunk::Abort, Chunk::StartStep], "`start-step` comes after the end"),
-            (vec![FINISH, Chunk::Other { kind: "new".to_owned() }], "`new` comes after the end"),
+            (vec![StreamChunk::Abort, StreamChunk::StartStep], "`start-step` comes after the end"),
+            (vec![FINISH, StreamChunk::Other { kind: "new".to_owned() }], "`new` comes after the end"),
         ] {
             let told = taken(&chunks).unwrap_err();
             assert!(told.contains(why), "{why}: {told}");
@@ -204,9 +210,9 @@ mod tests {
         assert_eq!(taken(&calls(MAX_CALLS)), Ok(()));
         assert_eq!(taken(&calls(MAX_CALLS + 1)), Err("the answer has more than 1000 calls".to_owned()));
         assert_eq!(taken(&vec![call("c"); MAX_CALLS + 1]), Ok(()), "one call counts once");
-        assert_eq!(taken(&vec![Chunk::StartStep; MAX_PIECES]), Ok(()));
+        assert_eq!(taken(&vec![StreamChunk::StartStep; MAX_PIECES]), Ok(()));
         assert_eq!(
-            taken(&vec![Chunk::StartStep; MAX_PIECES + 1]),
+            taken(&vec![StreamChunk::StartStep; MAX_PIECES + 1]),
             Err("the answer has more than 2000 parts".to_owned())
         );
     }

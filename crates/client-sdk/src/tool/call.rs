@@ -6,7 +6,7 @@ use super::ToolError;
 
 /// A call, as the model made it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Call {
+pub struct ToolCall {
     /// Ties the call and its result together.
     pub id: String,
     /// The tool, as the model calls it.
@@ -17,7 +17,7 @@ pub struct Call {
     pub of_server: bool,
 }
 
-impl Call {
+impl ToolCall {
     /// A call for this client, as in tests of a plugin.
     pub fn new(id: impl Into<String>, tool: impl Into<String>, input: Value) -> Self {
         Self { id: id.into(), tool: tool.into(), input, of_server: false }
@@ -25,7 +25,7 @@ impl Call {
 
     /// Reads `toolCallId`, `toolName` and `input`, or the older `id`, `name` and `args` or `arguments`. Arguments that come as
     /// a text with JSON in it are read; missing ones are none.
-    pub fn read(fields: &Map<String, Value>) -> Result<Self, String> {
+    pub fn from_fields(fields: &Map<String, Value>) -> Result<Self, String> {
         let id = first_text(fields, &["toolCallId", "id"]).ok_or("`toolCallId` is missing")?;
         let tool = first_text(fields, &["toolName", "name"]).ok_or("`toolName` is missing")?;
         let input = ["input", "args", "arguments"].iter().find_map(|name| fields.get(*name));
@@ -66,13 +66,13 @@ mod tests {
 
     use super::*;
 
-    fn read(call: Value) -> Result<Call, String> {
-        Call::read(call.as_object().unwrap())
+    fn read(call: Value) -> Result<ToolCall, String> {
+        ToolCall::from_fields(call.as_object().unwrap())
     }
 
     #[test]
     fn calls_are_read_with_their_old_field_names_as_well() {
-        let wanted = Call::new("c", "t", json!({ "a": 1 }));
+        let wanted = ToolCall::new("c", "t", json!({ "a": 1 }));
         for call in [
             json!({ "toolCallId": "c", "toolName": "t", "input": { "a": 1 } }),
             json!({ "toolCallId": "c", "toolName": "t", "args": { "a": 1 } }),

@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 /// How far a call is.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Progress {
+pub struct ToolProgress {
     /// How far, in the unit of `total`.
     pub done: f64,
     /// How much there is, if known.
@@ -16,7 +16,7 @@ pub struct Progress {
 }
 
 /// Where progress goes. It must not wait.
-pub(crate) type ProgressSink = Arc<dyn Fn(Progress) + Send + Sync>;
+pub(crate) type ProgressSink = Arc<dyn Fn(ToolProgress) + Send + Sync>;
 
 /// One call, as the tool sees it. Cheap to clone.
 #[derive(Clone)]
@@ -29,7 +29,7 @@ pub struct ToolContext {
 
 impl ToolContext {
     /// For a call that nobody watches, as in tests of a tool.
-    pub fn unwatched(call_id: &str, tool: &str) -> Self {
+    pub fn detached(call_id: &str, tool: &str) -> Self {
         Self::new(call_id, tool, CancellationToken::new(), Arc::new(|_| {}))
     }
 
@@ -48,13 +48,13 @@ impl ToolContext {
     }
 
     /// Cancelled when nobody waits for the answer any more: the time is up or the caller left.
-    pub fn cancelled(&self) -> &CancellationToken {
+    pub fn cancellation(&self) -> &CancellationToken {
         &self.cancel
     }
 
     /// Tells the caller how far it is.
     pub fn progress(&self, done: f64, total: Option<f64>, message: impl Into<Option<String>>) {
-        (self.progress)(Progress { done, total, message: message.into() });
+        (self.progress)(ToolProgress { done, total, message: message.into() });
     }
 }
 

@@ -5,7 +5,7 @@
 
 mod call;
 mod context;
-mod over;
+mod on_tool_call;
 mod schema;
 
 use std::{fmt, fmt::Display, future::Future, sync::Arc};
@@ -16,10 +16,10 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use toolyard_protocol::chat::ClientTool;
 
-pub use call::Call;
+pub use call::ToolCall;
 pub(crate) use call::first_text;
-pub use context::{Progress, ToolContext};
-pub use over::{CallRun, OnToolCall};
+pub use context::{ToolContext, ToolProgress};
+pub use on_tool_call::{CallRun, OnToolCall};
 
 /// Why a call failed, in words that the model reads as `{"error": …}`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -34,7 +34,7 @@ impl ToolError {
 }
 
 /// The function of a tool, without its types.
-pub type Executor = Arc<
+pub type ToolExecutor = Arc<
     dyn Fn(Map<String, Value>, ToolContext) -> BoxFuture<'static, Result<Value, ToolError>> + Send + Sync,
 >;
 
@@ -42,12 +42,12 @@ pub type Executor = Arc<
 #[derive(Clone)]
 pub struct Tool {
     definition: Arc<ClientTool>,
-    executor: Executor,
+    executor: ToolExecutor,
 }
 
 impl Tool {
     /// From its parts.
-    pub fn new(definition: ClientTool, executor: Executor) -> Self {
+    pub fn new(definition: ClientTool, executor: ToolExecutor) -> Self {
         Self { definition: Arc::new(definition), executor }
     }
 
@@ -62,7 +62,7 @@ impl Tool {
     }
 
     /// The function.
-    pub fn executor(&self) -> &Executor {
+    pub fn executor(&self) -> &ToolExecutor {
         &self.executor
     }
 }
@@ -104,14 +104,14 @@ where
     R: Serialize,
     E: Display,
 {
-    let executor: Executor = Arc::new(move |arguments, cx| match read_arguments(arguments) {
+    let executor: ToolExecutor = Arc::new(move |arguments, cx| match read_arguments(arguments) {
         Ok(arguments) => {
             let answer = function(arguments, cx);
-            Box::pin(async move { outcome(answer.await) })
+            Box::pin(async move { to_tool_result(answer.await) })
         }
         Err(error) => Box::pin(std::future::ready(Err(error))),
     });
-    let parameters = schema::of_arguments::<A>();
+    let parameters = schema::arguments_schema::<A>();
     Tool::new(ClientTool { name: name.into(), description: description.into(), parameters }, executor)
 }
 
@@ -140,14 +140,14 @@ where
     R: Serialize,
     E: Display,
 {
-    let executor: Executor = Arc::new(move |arguments, cx| {
+    let executor: ToolExecutor = Arc::new(move |arguments, cx| {
         let answer = function(arguments, cx);
-        Box::pin(async move { outcome(answer.await) })
+        Box::pin(async move { to_tool_result(answer.await) })
     });
     Tool::new(ClientTool { name: name.into(), description: description.into(), parameters }, executor)
 }
 
-fn outcome<R: Serialize, E: Display>(answer: Result<R, E>) -> Result<Value, ToolError> {
+fn to_tool_result<R: Serialize, E: Display>(answer: Result<R, E>) -> Result<Value, ToolError> {
     let answer = answer.map_err(ToolError::new)?;
     serde_json::to_value(answer).map_err(|error| ToolError(format!("the result is no JSON: {error}")))
 }

@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::Value;
 
-pub(super) fn of_arguments<T: JsonSchema>() -> Value {
+pub(super) fn arguments_schema<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::for_deserialize(SchemaSettings::draft2020_12()).with(|settings| {
         // The server takes no references.
         settings.inline_subschemas = true;

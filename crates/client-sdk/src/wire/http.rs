@@ -7,12 +7,14 @@ use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, HeaderValue, Method, Request, Uri, header};
 use http_body_util::Full;
-use toolyard_net::{ClientSettings, Guard, HttpClient, OutsideUrl, Response};
-use toolyard_protocol::{chat::MCP_MODE_HEADER, secret::Secret};
+use toolyard_net::{ClientSettings, Guard, HttpClient, HttpResponse, OutsideUrl};
+use toolyard_protocol::{chat::MCP_MODE_HEADER, secret::SecretText};
 
-use super::{CHAT_PATH, EVENT_STREAM, MODEL_HEADER, Pieces, Wire, WireAnswer, WireError, WireRequest};
+use super::{
+    CHAT_PATH, ChatWire, EVENT_STREAM, MODEL_HEADER, WireBody, WireError, WireRequest, WireResponse,
+};
 use crate::{
-    client::ClientError,
+    client::ClientBuildError,
     stream::{MAX_ANSWER_BYTES, MAX_LINE_BYTES},
 };
 
@@ -23,15 +25,19 @@ const USER_HEADER: &str = "x-user-id";
 pub(crate) struct HttpWire {
     http: HttpClient,
     server: OutsideUrl,
-    who: HeaderMap,
+    auth_headers: HeaderMap,
 }
 
 impl HttpWire {
-    pub(crate) fn new(server: &str, token: Option<&Secret>, user: Option<&str>) -> Result<Self, ClientError> {
+    pub(crate) fn new(
+        server: &str,
+        token: Option<&SecretText>,
+        user: Option<&str>,
+    ) -> Result<Self, ClientBuildError> {
         // Whoever wrote the program named this server, so it may be anywhere.
-        let guard = Guard::open();
+        let guard = Guard::unrestricted();
         let server = OutsideUrl::parse(server, &guard)
-            .map_err(|error| ClientError::Server { server: server.to_owned(), error })?;
+            .map_err(|error| ClientBuildError::Server { server: server.to_owned(), error })?;
         let mut who = HeaderMap::new();
         if let Some(token) = token {
             let mut value = header_value("token", &format!("Bearer {}", token.expose()))?;
@@ -41,17 +47,17 @@ impl HttpWire {
         if let Some(user) = user {
             who.insert(USER_HEADER, header_value("user", user)?);
         }
-        Ok(Self { http: HttpClient::new(guard, ClientSettings::default()), server, who })
+        Ok(Self { http: HttpClient::new(guard, ClientSettings::default()), server, auth_headers: who })
     }
 
-    fn request(&self, request: WireRequest) -> Result<Request<Full<Bytes>>, WireError> {
+    fn build_request(&self, request: WireRequest) -> Result<Request<Full<Bytes>>, WireError> {
         let (method, address, body) = match request {
-            WireRequest::Chat(body) => (Method::POST, self.chat_address(), body),
-            WireRequest::Again { chat_id } => (Method::GET, self.again_address(&chat_id), Bytes::new()),
+            WireRequest::Chat(body) => (Method::POST, self.chat_url(), body),
+            WireRequest::Resume { chat_id } => (Method::GET, self.resume_url(&chat_id), Bytes::new()),
         };
         let mut made = Request::builder().method(method.clone()).uri(address);
         if let Some(headers) = made.headers_mut() {
-            headers.extend(self.who.clone());
+            headers.extend(self.auth_headers.clone());
             headers.insert(header::ACCEPT, HeaderValue::from_static(EVENT_STREAM));
             // A program has no user interface for the server's own tools of that kind.
             headers.insert(MCP_MODE_HEADER, HeaderValue::from_static("true"));
@@ -63,13 +69,13 @@ impl HttpWire {
             .map_err(|error| WireError::Other(format!("this request cannot be sent: {error}")))
     }
 
-    fn chat_address(&self) -> String {
+    fn chat_url(&self) -> String {
         let (path, query) = CHAT_PATH.split_once('?').unwrap_or((CHAT_PATH, ""));
         format!("{}?{query}", without_query(&self.server.join(path)))
     }
 
-    fn again_address(&self, chat_id: &str) -> String {
-        format!("{}/{}/stream", without_query(&self.server.join("api/chat")), encoded(chat_id))
+    fn resume_url(&self, chat_id: &str) -> String {
+        format!("{}/{}/stream", without_query(&self.server.join("api/chat")), encode_segment(chat_id))
     }
 }
 
@@ -79,12 +85,12 @@ fn without_query(address: &Uri) -> String {
     text.split_once('?').map_or(text.clone(), |(path, _)| path.to_owned())
 }
 
-fn header_value(what: &'static str, text: &str) -> Result<HeaderValue, ClientError> {
-    HeaderValue::try_from(text).map_err(|_| ClientError::Header { what })
+fn header_value(what: &'static str, text: &str) -> Result<HeaderValue, ClientBuildError> {
+    HeaderValue::try_from(text).map_err(|_| ClientBuildError::Header { what })
 }
 
 /// As one segment of a path.
-fn encoded(text: &str) -> String {
+fn encode_segment(text: &str) -> String {
     text.bytes().fold(String::new(), |mut encoded, byte| {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'~' => encoded.push(char::from(byte)),
@@ -98,22 +104,22 @@ fn encoded(text: &str) -> String {
 }
 
 #[async_trait]
-impl Wire for HttpWire {
-    async fn send(&self, request: WireRequest) -> Result<WireAnswer, WireError> {
-        let answer = self.http.send(self.request(request)?).await?;
+impl ChatWire for HttpWire {
+    async fn send(&self, request: WireRequest) -> Result<WireResponse, WireError> {
+        let answer = self.http.send(self.build_request(request)?).await?;
         let header = |name: &str| answer.headers.get(name)?.to_str().ok().map(str::to_owned);
-        Ok(WireAnswer {
+        Ok(WireResponse {
             status: answer.status.as_u16(),
             content_type: header(header::CONTENT_TYPE.as_str()),
             model: header(MODEL_HEADER),
-            pieces: pieces(answer),
+            body: body_stream(answer),
         })
     }
 }
 
 /// The lines of an answer as pieces of bytes. Empty lines have no meaning to us and are left out by `net`.
-fn pieces(answer: Response) -> Pieces {
-    let lines = answer.lines(MAX_LINE_BYTES, MAX_ANSWER_BYTES);
+fn body_stream(answer: HttpResponse) -> WireBody {
+    let lines = answer.into_lines(MAX_LINE_BYTES, MAX_ANSWER_BYTES);
     stream::unfold(Some(lines), |lines| async move {
         let mut lines = lines?;
         match lines.next().await {
@@ -134,13 +140,14 @@ mod tests {
     use super::*;
 
     fn wire(server: &str) -> HttpWire {
-        HttpWire::new(server, Some(&Secret::new("t0ken")), Some("ada")).unwrap()
+        HttpWire::new(server, Some(&SecretText::new("t0ken")), Some("ada")).unwrap()
     }
 
     #[test]
     fn a_request_says_who_asks_and_for_what() {
-        let request =
-            wire("http://127.0.0.1:1/base/").request(WireRequest::Chat(Bytes::from_static(b"{}"))).unwrap();
+        let request = wire("http://127.0.0.1:1/base/")
+            .build_request(WireRequest::Chat(Bytes::from_static(b"{}")))
+            .unwrap();
         assert_eq!(request.uri(), "http://127.0.0.1:1/base/api/chat?protocol=ui");
         let header = |name: &str| request.headers()[name].to_str().unwrap();
         assert_eq!((header("authorization"), header("x-user-id")), ("Bearer t0ken", "ada"));
@@ -153,7 +160,11 @@ mod tests {
     #[test]
     fn any_id_of_a_chat_is_one_segment() {
         let again = |id: &str| {
-            wire("http://h").request(WireRequest::Again { chat_id: id.to_owned() }).unwrap().uri().to_string()
+            wire("http://h")
+                .build_request(WireRequest::Resume { chat_id: id.to_owned() })
+                .unwrap()
+                .uri()
+                .to_string()
         };
         assert_eq!(again("c/1 ?é"), "http://h/api/chat/c%2F1%20%3F%C3%A9/stream");
         assert_eq!(again(".."), "http://h/api/chat/%2E%2E/stream");
@@ -161,8 +172,8 @@ mod tests {
 
     #[test]
     fn what_fits_no_header_is_refused_without_being_shown() {
-        let token = HttpWire::new("http://h", Some(&Secret::new("a\nb")), None).map(|_| ()).unwrap_err();
-        assert_eq!(token, ClientError::Header { what: "token" });
-        assert!(matches!(HttpWire::new("localhost:8787", None, None), Err(ClientError::Server { .. })));
+        let token = HttpWire::new("http://h", Some(&SecretText::new("a\nb")), None).map(|_| ()).unwrap_err();
+        assert_eq!(token, ClientBuildError::Header { what: "token" });
+        assert!(matches!(HttpWire::new("localhost:8787", None, None), Err(ClientBuildError::Server { .. })));
     }
 }

@@ -27,7 +27,7 @@ pub enum WireError {
     Net(#[from] NetError),
     /// It took too long.
     #[error("the server did not answer within {wait:?}")]
-    TooSlow {
+    Timeout {
         /// How long was waited.
         wait: Duration,
     },
@@ -42,17 +42,17 @@ pub enum WireRequest {
     /// An answer to this body of `POST /api/chat?protocol=ui`.
     Chat(Bytes),
     /// The answer of a resumable chat once more: `GET /api/chat/{id}/stream`.
-    Again {
+    Resume {
         /// The chat.
         chat_id: String,
     },
 }
 
 /// The body of an answer, piece by piece, cut anywhere.
-pub type Pieces = BoxStream<'static, Result<Bytes, WireError>>;
+pub type WireBody = BoxStream<'static, Result<Bytes, WireError>>;
 
 /// The head of an answer, and its body.
-pub struct WireAnswer {
+pub struct WireResponse {
     /// HTTP status.
     pub status: u16,
     /// `Content-Type`.
@@ -60,13 +60,13 @@ pub struct WireAnswer {
     /// The model that answers, where the server says so.
     pub model: Option<String>,
     /// The body. Dropping it ends the answer.
-    pub pieces: Pieces,
+    pub body: WireBody,
 }
 
 /// A way to a server.
 #[async_trait]
-pub trait Wire: Send + Sync {
+pub trait ChatWire: Send + Sync {
     /// Sends a request; returns once the head of the answer is there, whatever status it has. Dropping the future, or the
     /// pieces of the answer, ends everything. Time limits are the caller's.
-    async fn send(&self, request: WireRequest) -> Result<WireAnswer, WireError>;
+    async fn send(&self, request: WireRequest) -> Result<WireResponse, WireError>;
 }

@@ -1,7 +1,7 @@
 //! The program of the guide: what the page shows is what is compiled, and it does what the page says.
 
 use serde_json::json;
-use toolyard_testkit::model::Answer;
+use toolyard_testkit::model::ScriptedReply;
 
 use crate::stage::{Stage, soon};
 
@@ -25,12 +25,15 @@ fn the_page_shows_the_program() {
 #[tokio::test]
 async fn the_program_answers_by_its_tool() {
     let stage = Stage::start().await;
-    stage.script([Answer::call("stock", json!({ "item": "milk" })), Answer::text("Three are left.")]);
+    stage.script([
+        ScriptedReply::call("stock", json!({ "item": "milk" })),
+        ScriptedReply::text("Three are left."),
+    ]);
     let client = first_client_tool::shopkeeper(&stage.url, "ada").unwrap();
     let answer = soon(first_client_tool::ask(&client, "How much milk is left?")).await.unwrap();
     assert_eq!(answer, "Three are left.");
     assert_eq!(stage.results(1), [r#"{"item":"milk","left":3}"#]);
-    stage.script([Answer::call("stock", json!({ "item": "tea" })), Answer::text("No tea.")]);
+    stage.script([ScriptedReply::call("stock", json!({ "item": "tea" })), ScriptedReply::text("No tea.")]);
     soon(first_client_tool::ask(&client, "And tea?")).await.unwrap();
     assert_eq!(stage.results(3), [r#"{"error":"there is no shelf for tea"}"#]);
 }

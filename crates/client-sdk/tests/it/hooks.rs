@@ -6,10 +6,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use toolyard_client_sdk::{
-    Answer as Whole, Call, ChatError, ClientTool, Draft, Event, HookError, Hooks, Message, Plugin,
-    ToolContext, ToolError, chat::NOTICE_HOOK,
+    ChatAnswer as Whole, ChatError, ChatEvent, ClientTool, HookError, Hooks, Message, Plugin, RequestDraft,
+    ToolCall, ToolContext, ToolError, chat::NOTICE_HOOK,
 };
-use toolyard_testkit::model::Answer;
+use toolyard_testkit::model::ScriptedReply;
 
 use crate::stage::{Stage, counted, events, kinds, soon, time};
 
@@ -29,7 +29,7 @@ impl Logs {
 
 #[async_trait]
 impl Hooks for Logs {
-    async fn before_request(&self, draft: Draft) -> Result<Draft, HookError> {
+    async fn before_request(&self, draft: RequestDraft) -> Result<RequestDraft, HookError> {
         self.say(&format!("request {}", draft.round()));
         Ok(draft)
     }
@@ -43,7 +43,7 @@ impl Hooks for Logs {
         true
     }
 
-    async fn on_tool_call(&self, call: &Call, cx: &ToolContext) -> Option<Result<Value, ToolError>> {
+    async fn on_tool_call(&self, call: &ToolCall, cx: &ToolContext) -> Option<Result<Value, ToolError>> {
         assert_eq!((cx.tool(), cx.call_id()), (call.tool.as_str(), call.id.as_str()));
         self.say(&format!("call {}", call.tool));
         (call.tool == "by_hook").then(|| Ok(json!("from the hook")))
@@ -54,8 +54,8 @@ impl Hooks for Logs {
 async fn every_hook_runs_in_its_place_and_in_the_order_of_registration() {
     let stage = Stage::start().await;
     stage.script([
-        Answer::call("by_hook", json!({})).and_call("get_current_time", json!({})),
-        Answer::text("Done."),
+        ScriptedReply::call("by_hook", json!({})).and_call("get_current_time", json!({})),
+        ScriptedReply::text("Done."),
     ]);
     let (client, log) = (stage.client(), Log::default());
     let by_hook = ClientTool {
@@ -92,7 +92,7 @@ struct Changes;
 
 #[async_trait]
 impl Hooks for Changes {
-    async fn before_request(&self, mut draft: Draft) -> Result<Draft, HookError> {
+    async fn before_request(&self, mut draft: RequestDraft) -> Result<RequestDraft, HookError> {
         draft.messages.insert(0, Message::user("(today is Friday)"));
         draft.system = Some("Be kind.".to_owned());
         draft.model = Some("local/other".to_owned());
@@ -104,14 +104,14 @@ impl Hooks for Changes {
 #[tokio::test]
 async fn a_hook_changes_each_request_and_not_the_history() {
     let stage = Stage::start().await;
-    stage.script([Answer::call("shown", json!({})), Answer::text("Done.")]);
+    stage.script([ScriptedReply::call("shown", json!({})), ScriptedReply::text("Done.")]);
     let client = stage.builder().system("Be brief.").build().unwrap();
     let plugin = Plugin::new("p", "1").tool(counted("shown").0).tool(counted("hidden").0).hooks(Changes);
     client.use_plugin(plugin).await.unwrap();
     let answer = soon(client.ask("go")).await.unwrap();
     assert_eq!(answer.history[0], Message::user("go"));
     assert_eq!(answer.history.len(), 2);
-    for (nth, seen) in stage.model.seen().iter().enumerate() {
+    for (nth, seen) in stage.model.requests().iter().enumerate() {
         let messages = seen.body["messages"].to_string();
         assert!(messages.contains("Be kind.") && !messages.contains("Be brief."), "{messages}");
         assert_eq!(
@@ -128,7 +128,7 @@ struct Sees(Log);
 
 #[async_trait]
 impl Hooks for Sees {
-    async fn before_request(&self, draft: Draft) -> Result<Draft, HookError> {
+    async fn before_request(&self, draft: RequestDraft) -> Result<RequestDraft, HookError> {
         self.0.lock().unwrap().push(format!("{draft:?}"));
         Ok(draft)
     }
@@ -154,7 +154,7 @@ struct Fails(&'static str);
 
 #[async_trait]
 impl Hooks for Fails {
-    async fn before_request(&self, draft: Draft) -> Result<Draft, HookError> {
+    async fn before_request(&self, draft: RequestDraft) -> Result<RequestDraft, HookError> {
         match self.0 {
             "before" => Err(HookError::new("not on Sundays")),
             "hangs" => std::future::pending().await,
@@ -189,13 +189,15 @@ async fn a_hook_that_fails_before_a_request_ends_the_chat_and_is_named() {
 #[tokio::test]
 async fn a_hook_that_fails_after_an_answer_is_told_and_the_answer_is_not_lost() {
     let stage = Stage::start().await;
-    stage.model.always(Answer::text("Hello."));
+    stage.model.set_default_reply(ScriptedReply::text("Hello."));
     for (kind, why) in [("after", "the disk is full"), ("hangs after", "it took longer than 20ms")] {
         let client = stage.builder().hook_timeout(Duration::from_millis(20)).build().unwrap();
         client.use_plugin(Plugin::new("log", "1").hooks(Fails(kind))).await.unwrap();
         let told = events(client.chat("go")).await;
         assert_eq!(kinds(&told)[told.len() - 2..], ["notice", "finish"]);
-        let [.., Event::Notice(notice), Event::Finish(answer)] = &told[..] else { panic!("{told:?}") };
+        let [.., ChatEvent::Notice(notice), ChatEvent::Finish(answer)] = &told[..] else {
+            panic!("{told:?}")
+        };
         assert_eq!(notice.code, NOTICE_HOOK);
         assert_eq!(notice.message, format!("the plugin `log` failed after the answer: {why}"));
         assert_eq!(answer.text, "Hello.");
@@ -205,7 +207,7 @@ async fn a_hook_that_fails_after_an_answer_is_told_and_the_answer_is_not_lost() 
 #[tokio::test]
 async fn a_chat_that_fails_is_not_told_to_hooks_as_an_answer() {
     let stage = Stage::start().await;
-    stage.script([Answer::error(401, json!({ "error": { "message": "bad key" } }))]);
+    stage.script([ScriptedReply::error(401, json!({ "error": { "message": "bad key" } }))]);
     let (client, log) = (stage.client(), Log::default());
     client.use_plugin(Plugin::new("p", "1").hooks(Logs { name: "p", log: log.clone() })).await.unwrap();
     assert!(soon(client.ask("go")).await.is_err());

@@ -3,28 +3,28 @@
 use std::sync::atomic::Ordering;
 
 use serde_json::json;
-use toolyard_client_sdk::{ChatError, Event, Finish, Question};
-use toolyard_testkit::model::Answer;
+use toolyard_client_sdk::{ChatError, ChatEvent, ChatFinish, ChatQuestion};
+use toolyard_testkit::model::ScriptedReply;
 
 use crate::stage::{Stage, counted, soon, tool, until};
 
 #[tokio::test]
 async fn whoever_drops_the_stream_ends_the_answer() {
     let stage = Stage::start().await;
-    stage.script([Answer::text("Once upon ").hold().and_text("a time")]);
+    stage.script([ScriptedReply::text("Once upon ").and_hold().and_text("a time")]);
     let mut stream = stage.client().chat("a story");
-    until(&mut stream, |event| matches!(event, Event::Text { .. })).await;
+    until(&mut stream, |event| matches!(event, ChatEvent::Text { .. })).await;
     let heard = stream.so_far();
     drop(stream);
-    stage.model.wait_left(1).await;
-    assert_eq!((heard.text.as_str(), heard.finish), ("Once upon ", Finish::Unfinished));
+    stage.model.wait_abandoned(1).await;
+    assert_eq!((heard.text.as_str(), heard.finish), ("Once upon ", ChatFinish::Unfinished));
     assert_eq!(heard.history.len(), 2, "what was said can be sent again");
 }
 
 #[tokio::test]
 async fn whoever_drops_the_stream_ends_the_tools_that_run() {
     let stage = Stage::start().await;
-    stage.script([Answer::call("endless", json!({}))]);
+    stage.script([ScriptedReply::call("endless", json!({}))]);
     let client = stage.client();
     let (ended, mut ends) = tokio::sync::mpsc::channel::<()>(1);
     let endless = tool("endless", move |_, cx| {
@@ -38,7 +38,7 @@ async fn whoever_drops_the_stream_ends_the_tools_that_run() {
     });
     client.register_tool(endless).unwrap();
     let mut stream = client.chat("go");
-    until(&mut stream, |event| matches!(event, Event::Progress { .. })).await;
+    until(&mut stream, |event| matches!(event, ChatEvent::Progress { .. })).await;
     drop(stream);
     drop(client);
     // The last sender goes with the tool.
@@ -48,29 +48,32 @@ async fn whoever_drops_the_stream_ends_the_tools_that_run() {
 #[tokio::test]
 async fn after_a_break_a_resumable_answer_is_heard_from_its_first_word() {
     let stage = Stage::start().await;
-    stage.script([Answer::text("One ").hold().and_text("two")]);
+    stage.script([ScriptedReply::text("One ").and_hold().and_text("two")]);
     let client = stage.client();
-    let mut first = client.chat(Question::from("count").resumable("c1"));
-    until(&mut first, |event| matches!(event, Event::Text { .. })).await;
-    let sent = first.sent();
+    let mut first = client.chat(ChatQuestion::from("count").resumable("c1"));
+    until(&mut first, |event| matches!(event, ChatEvent::Text { .. })).await;
+    let sent = first.sent_messages();
     drop(first);
     let mut second = client.resume("c1", sent);
-    until(&mut second, |event| matches!(event, Event::Text { delta } if delta == "One ")).await;
+    until(&mut second, |event| matches!(event, ChatEvent::Text { delta } if delta == "One ")).await;
     stage.model.release(1);
     let answer = soon(second.collect()).await.unwrap();
-    assert_eq!((answer.text.as_str(), answer.finish, stage.asked()), ("One two", Finish::Stop, 1));
-    assert_eq!((answer.history.len(), stage.model.left()), (2, 0));
+    assert_eq!((answer.text.as_str(), answer.finish, stage.asked()), ("One two", ChatFinish::Stop, 1));
+    assert_eq!((answer.history.len(), stage.model.abandoned()), (2, 0));
 }
 
 #[tokio::test]
 async fn a_resumed_answer_that_waits_for_a_tool_gets_it() {
     let stage = Stage::start().await;
-    stage.script([Answer::text("Wait. ").hold().and_call("mine", json!({})), Answer::text("Done.")]);
+    stage.script([
+        ScriptedReply::text("Wait. ").and_hold().and_call("mine", json!({})),
+        ScriptedReply::text("Done."),
+    ]);
     let (client, (mine, ran)) = (stage.client(), counted("mine"));
     client.register_tool(mine).unwrap();
-    let mut first = client.chat(Question::from("go").resumable("c/1 ?"));
-    until(&mut first, |event| matches!(event, Event::Text { .. })).await;
-    let sent = first.sent();
+    let mut first = client.chat(ChatQuestion::from("go").resumable("c/1 ?"));
+    until(&mut first, |event| matches!(event, ChatEvent::Text { .. })).await;
+    let sent = first.sent_messages();
     drop(first);
     stage.model.release(1);
     let answer = soon(client.resume("c/1 ?", sent).collect()).await.unwrap();
@@ -88,12 +91,15 @@ async fn where_there_is_nothing_to_resume_that_is_told() {
 #[tokio::test]
 async fn what_was_sent_last_is_what_a_resumed_answer_goes_on_from() {
     let stage = Stage::start().await;
-    stage.script([Answer::call("mine", json!({})), Answer::text("Half ").hold().and_text("and half")]);
+    stage.script([
+        ScriptedReply::call("mine", json!({})),
+        ScriptedReply::text("Half ").and_hold().and_text("and half"),
+    ]);
     let (client, (mine, ran)) = (stage.client(), counted("mine"));
     client.register_tool(mine).unwrap();
-    let mut first = client.chat(Question::from("go").resumable("c1"));
-    until(&mut first, |event| matches!(event, Event::Text { .. })).await;
-    let sent = first.sent();
+    let mut first = client.chat(ChatQuestion::from("go").resumable("c1"));
+    until(&mut first, |event| matches!(event, ChatEvent::Text { .. })).await;
+    let sent = first.sent_messages();
     drop(first);
     let resumed = client.resume("c1", sent);
     stage.model.release(1);
@@ -107,14 +113,14 @@ async fn what_was_sent_last_is_what_a_resumed_answer_goes_on_from() {
 #[tokio::test]
 async fn another_program_that_has_not_the_tool_tells_the_model_so() {
     let stage = Stage::start().await;
-    let call = Answer::text("Well.").hold().and_call("mine", json!({}));
-    stage.script([call, Answer::text("Nobody has it.")]);
+    let call = ScriptedReply::text("Well.").and_hold().and_call("mine", json!({}));
+    stage.script([call, ScriptedReply::text("Nobody has it.")]);
     let (client, (mine, ran)) = (stage.client(), counted("mine"));
     client.register_tool(mine).unwrap();
-    let mut first = client.chat(Question::from("go").resumable("c1"));
-    let is_text = |event: &Event| matches!(event, Event::Text { .. });
+    let mut first = client.chat(ChatQuestion::from("go").resumable("c1"));
+    let is_text = |event: &ChatEvent| matches!(event, ChatEvent::Text { .. });
     until(&mut first, is_text).await;
-    let sent = first.sent();
+    let sent = first.sent_messages();
     drop(first);
     let mut again = stage.client().resume("c1", sent);
     until(&mut again, is_text).await;

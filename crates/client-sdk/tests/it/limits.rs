@@ -3,27 +3,28 @@
 use std::sync::atomic::Ordering;
 
 use serde_json::json;
-use toolyard_client_sdk::{Event, Finish, Message, chat::NOTICE_TOOL_ROUNDS};
-use toolyard_testkit::model::Answer;
+use toolyard_client_sdk::{ChatEvent, ChatFinish, Message, chat::NOTICE_TOOL_ROUNDS};
+use toolyard_testkit::model::ScriptedReply;
 
 use crate::stage::{Stage, counted, events, kinds, soon};
 
 #[tokio::test]
 async fn at_the_limit_of_rounds_tools_are_not_run_and_the_caller_is_told() {
     let stage = Stage::start().await;
-    stage.model.always(Answer::call("again", json!({})));
+    stage.model.set_default_reply(ScriptedReply::call("again", json!({})));
     let (client, (again, ran)) = (stage.builder().max_tool_rounds(2).build().unwrap(), counted("again"));
     client.register_tool(again).unwrap();
     let told = events(client.chat("go")).await;
     assert_eq!((stage.asked(), ran.load(Ordering::SeqCst)), (2, 1), "the limit comes before the tools");
     assert!(
-        told.iter().any(|event| matches!(event, Event::Notice(notice) if notice.code == NOTICE_TOOL_ROUNDS))
+        told.iter()
+            .any(|event| matches!(event, ChatEvent::Notice(notice) if notice.code == NOTICE_TOOL_ROUNDS))
     );
     assert_eq!(kinds(&told)[told.len() - 3..], ["round-finish", "notice", "finish"]);
-    let Some(Event::Finish(answer)) = told.last() else { panic!("{told:?}") };
+    let Some(ChatEvent::Finish(answer)) = told.last() else { panic!("{told:?}") };
     assert_eq!(
         (&answer.finish, answer.rounds, answer.calls.len(), answer.results.len()),
-        (&Finish::ToolRounds, 2, 2, 1)
+        (&ChatFinish::ToolRounds, 2, 2, 1)
     );
     assert_eq!(answer.open_calls().map(|call| call.tool.as_str()).collect::<Vec<_>>(), ["again"]);
 }
@@ -31,7 +32,7 @@ async fn at_the_limit_of_rounds_tools_are_not_run_and_the_caller_is_told() {
 #[tokio::test]
 async fn the_history_of_a_chat_at_its_limit_can_be_sent() {
     let stage = Stage::start().await;
-    stage.script([Answer::call("again", json!({})), Answer::text("Never mind.")]);
+    stage.script([ScriptedReply::call("again", json!({})), ScriptedReply::text("Never mind.")]);
     let (client, (again, ran)) = (stage.builder().max_tool_rounds(1).build().unwrap(), counted("again"));
     client.register_tool(again).unwrap();
     let answer = soon(client.ask("go")).await.unwrap();
@@ -43,7 +44,7 @@ async fn the_history_of_a_chat_at_its_limit_can_be_sent() {
 #[tokio::test]
 async fn a_chat_has_five_rounds_unless_said_otherwise() {
     let stage = Stage::start().await;
-    stage.model.always(Answer::call("again", json!({})));
+    stage.model.set_default_reply(ScriptedReply::call("again", json!({})));
     let (client, (again, ran)) = (stage.client(), counted("again"));
     client.register_tool(again).unwrap();
     let answer = soon(client.ask("go")).await.unwrap();
@@ -53,7 +54,9 @@ async fn a_chat_has_five_rounds_unless_said_otherwise() {
 #[tokio::test]
 async fn zero_is_no_limit() {
     let stage = Stage::start().await;
-    stage.script((0..8).map(|_| Answer::call("again", json!({}))).chain([Answer::text("Enough.")]));
+    stage.script(
+        (0..8).map(|_| ScriptedReply::call("again", json!({}))).chain([ScriptedReply::text("Enough.")]),
+    );
     let (client, (again, ran)) = (stage.builder().max_tool_rounds(0).build().unwrap(), counted("again"));
     client.register_tool(again).unwrap();
     let answer = soon(client.ask("go")).await.unwrap();
@@ -63,7 +66,11 @@ async fn zero_is_no_limit() {
 #[tokio::test]
 async fn calls_that_nobody_answered_in_an_older_message_are_not_run() {
     let stage = Stage::start().await;
-    stage.script([Answer::call("again", json!({})), Answer::call("again", json!({})), Answer::text("Done.")]);
+    stage.script([
+        ScriptedReply::call("again", json!({})),
+        ScriptedReply::call("again", json!({})),
+        ScriptedReply::text("Done."),
+    ]);
     let (client, (again, ran)) = (stage.builder().max_tool_rounds(1).build().unwrap(), counted("again"));
     client.register_tool(again).unwrap();
     let answer = soon(client.ask("go")).await.unwrap();

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use toolyard_client_sdk::{
-    Answer, Call, ClientTool, Draft, Finish, HookError, Hooks, Message, Plugin, PluginManager, ToolContext,
-    ToolError,
+    ChatAnswer, ChatFinish, ClientTool, HookError, Hooks, Message, Plugin, PluginManager, RequestDraft,
+    ToolCall, ToolContext, ToolError,
 };
 
 use crate::{register::manager, stage::tool};
@@ -18,32 +18,32 @@ async fn with_echo() -> PluginManager {
     manager
 }
 
-async fn run(manager: &PluginManager, call: Call) -> Result<Value, ToolError> {
-    manager.run(&call, &ToolContext::unwatched(&call.id, &call.tool)).await
+async fn run(manager: &PluginManager, call: ToolCall) -> Result<Value, ToolError> {
+    manager.run_call(&call, &ToolContext::detached(&call.id, &call.tool)).await
 }
 
 #[tokio::test]
 async fn a_tool_runs_with_its_arguments() {
-    let outcome = run(&with_echo().await, Call::new("c", "echo", json!({ "text": "hi" }))).await;
+    let outcome = run(&with_echo().await, ToolCall::new("c", "echo", json!({ "text": "hi" }))).await;
     assert_eq!(outcome, Ok(json!({ "text": "hi" })));
 }
 
 #[tokio::test]
 async fn a_call_with_older_field_names_runs() {
     let call = json!({ "id": "c", "name": "echo", "arguments": { "text": "hi" } });
-    let call = Call::read(call.as_object().unwrap()).unwrap();
+    let call = ToolCall::from_fields(call.as_object().unwrap()).unwrap();
     assert_eq!(run(&with_echo().await, call).await, Ok(json!({ "text": "hi" })));
 }
 
 #[tokio::test]
 async fn a_tool_that_is_not_there_is_an_error() {
-    let outcome = run(&with_echo().await, Call::new("c", "nothing", json!({}))).await;
+    let outcome = run(&with_echo().await, ToolCall::new("c", "nothing", json!({}))).await;
     assert_eq!(outcome, Err(ToolError::new("this client has no tool `nothing`")));
 }
 
 #[tokio::test]
 async fn arguments_that_are_no_object_do_not_reach_a_tool() {
-    let outcome = run(&with_echo().await, Call::new("c", "echo", json!([1]))).await;
+    let outcome = run(&with_echo().await, ToolCall::new("c", "echo", json!([1]))).await;
     assert_eq!(outcome, Err(ToolError::new("the arguments are no JSON object")));
 }
 
@@ -62,7 +62,7 @@ impl Hooks for Some_ {
         true
     }
 
-    async fn on_tool_call(&self, call: &Call, _: &ToolContext) -> Option<Result<Value, ToolError>> {
+    async fn on_tool_call(&self, call: &ToolCall, _: &ToolContext) -> Option<Result<Value, ToolError>> {
         (call.input["by"] == "hook").then(|| Ok(json!("by the hook")))
     }
 }
@@ -77,7 +77,7 @@ async fn the_hook_of_a_plugin_comes_before_its_executor_and_for_its_own_tools_on
         parameters: json!({ "type": "object" }),
     };
     manager.register(Plugin::new("q", "1.0.0").tool(both).definition(bare).hooks(Some_)).await.unwrap();
-    let by = |tool: &str, by: &str| run(&manager, Call::new("c", tool, json!({ "by": by })));
+    let by = |tool: &str, by: &str| run(&manager, ToolCall::new("c", tool, json!({ "by": by })));
     assert_eq!(by("both", "hook").await, Ok(json!("by the hook")));
     assert_eq!(by("both", "executor").await, Ok(json!("by the executor")));
     assert_eq!(by("bare", "hook").await, Ok(json!("by the hook")));
@@ -90,14 +90,14 @@ struct Adds(&'static str, Arc<Mutex<Vec<String>>>);
 
 #[async_trait]
 impl Hooks for Adds {
-    async fn before_request(&self, mut draft: Draft) -> Result<Draft, HookError> {
+    async fn before_request(&self, mut draft: RequestDraft) -> Result<RequestDraft, HookError> {
         let seen = draft.system.take().unwrap_or_default();
         self.1.lock().unwrap().push(format!("{} saw `{seen}`", self.0));
         draft.system = Some(format!("{seen}{}", self.0));
         Ok(draft)
     }
 
-    async fn after_response(&self, answer: &Answer) -> Result<(), HookError> {
+    async fn after_response(&self, answer: &ChatAnswer) -> Result<(), HookError> {
         self.1.lock().unwrap().push(format!("{} heard {}", self.0, answer.text));
         if self.0 == "b" { Err(HookError::new("no room")) } else { Ok(()) }
     }
@@ -114,14 +114,14 @@ async fn with_hooks(names: &[&'static str]) -> (PluginManager, Arc<Mutex<Vec<Str
 #[tokio::test]
 async fn a_hook_changes_a_request() {
     let (manager, _) = with_hooks(&["a"]).await;
-    let draft = manager.before_request(Draft::new(vec![Message::user("hi")])).await.unwrap();
+    let draft = manager.before_request(RequestDraft::new(vec![Message::user("hi")])).await.unwrap();
     assert_eq!((draft.system.as_deref(), draft.messages.len()), (Some("a"), 1));
 }
 
 #[tokio::test]
 async fn hooks_change_a_request_in_order_and_each_sees_the_change_before() {
     let (manager, seen) = with_hooks(&["b", "a", "c"]).await;
-    let draft = manager.before_request(Draft::new(vec![])).await.unwrap();
+    let draft = manager.before_request(RequestDraft::new(vec![])).await.unwrap();
     assert_eq!(draft.system.as_deref(), Some("bac"));
     assert_eq!(*seen.lock().unwrap(), ["b saw ``", "a saw `b`", "c saw `ba`"]);
 }
@@ -129,11 +129,11 @@ async fn hooks_change_a_request_in_order_and_each_sees_the_change_before() {
 #[tokio::test]
 async fn hooks_hear_an_answer_even_if_one_of_them_fails() {
     let (manager, seen) = with_hooks(&["a", "b", "c"]).await;
-    let answer = Answer {
+    let answer = ChatAnswer {
         text: "42".to_owned(),
         calls: vec![],
         results: vec![],
-        finish: Finish::Stop,
+        finish: ChatFinish::Stop,
         usage: None,
         history: vec![],
         rounds: 1,

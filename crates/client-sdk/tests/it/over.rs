@@ -6,15 +6,15 @@ use std::sync::{
 };
 
 use serde_json::json;
-use toolyard_client_sdk::{Plugin, Question, ToolError};
-use toolyard_testkit::model::Answer;
+use toolyard_client_sdk::{ChatQuestion, Plugin, ToolError};
+use toolyard_testkit::model::ScriptedReply;
 
 use crate::stage::{Stage, counted, soon, time};
 
 #[tokio::test]
 async fn a_function_of_the_program_takes_the_place_of_the_executor() {
     let stage = Stage::start().await;
-    stage.script([Answer::call("mine", json!({ "a": 1 })), Answer::text("ok")]);
+    stage.script([ScriptedReply::call("mine", json!({ "a": 1 })), ScriptedReply::text("ok")]);
     let (mine, ran) = counted("mine");
     let client = stage
         .builder()
@@ -32,7 +32,7 @@ async fn a_function_of_the_program_takes_the_place_of_the_executor() {
 #[tokio::test]
 async fn it_may_run_the_tool_as_usual_and_watch_it() {
     let stage = Stage::start().await;
-    stage.script([Answer::call("get_current_time", json!({})), Answer::text("ok")]);
+    stage.script([ScriptedReply::call("get_current_time", json!({})), ScriptedReply::text("ok")]);
     let watched = Arc::new(Mutex::new(Vec::new()));
     let log = watched.clone();
     let client = stage
@@ -56,7 +56,7 @@ async fn it_may_run_the_tool_as_usual_and_watch_it() {
 #[tokio::test]
 async fn a_question_has_one_of_its_own_and_no_is_an_answer() {
     let stage = Stage::start().await;
-    stage.script([Answer::call("mine", json!({})), Answer::text("ok")]);
+    stage.script([ScriptedReply::call("mine", json!({})), ScriptedReply::text("ok")]);
     let (mine, ran) = counted("mine");
     let asked = Arc::new(AtomicBool::new(false));
     let flag = asked.clone();
@@ -69,7 +69,8 @@ async fn a_question_has_one_of_its_own_and_no_is_an_answer() {
         .build()
         .unwrap();
     client.register_tool(mine).unwrap();
-    let question = Question::from("go").on_tool_call(|_| async { Err(ToolError::new("the user said no")) });
+    let question =
+        ChatQuestion::from("go").on_tool_call(|_| async { Err(ToolError::new("the user said no")) });
     soon(client.ask(question)).await.unwrap();
     assert_eq!(stage.results(1), [json!({ "error": "the user said no" }).to_string()]);
     assert!(!asked.load(Ordering::SeqCst) && ran.load(Ordering::SeqCst) == 0);

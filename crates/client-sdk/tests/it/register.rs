@@ -9,7 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use toolyard_client_sdk::{
-    Client, ClientTool, ClientToolLimits, HookError, Hooks, OwnTools, Plugin, PluginError, PluginManager,
+    Client, ClientTool, ClientToolLimits, HookError, Hooks, Plugin, PluginError, PluginManager, PluginTools,
     plugin::ManagerSettings,
 };
 
@@ -32,13 +32,17 @@ fn definition(name: &str) -> ClientTool {
 }
 
 fn names(manager: &PluginManager) -> Vec<String> {
-    manager.definitions().into_iter().map(|tool| tool.name).collect()
+    manager.tool_definitions().into_iter().map(|tool| tool.name).collect()
 }
 
 async fn refused(plugin: Plugin) -> String {
     let manager = manager();
     let told = manager.register(plugin).await.unwrap_err().to_string();
-    assert_eq!((manager.names().len(), manager.definitions().len()), (0, 0), "nothing stays behind");
+    assert_eq!(
+        (manager.plugin_names().len(), manager.tool_definitions().len()),
+        (0, 0),
+        "nothing stays behind"
+    );
     told
 }
 
@@ -46,7 +50,7 @@ async fn refused(plugin: Plugin) -> String {
 async fn a_valid_plugin_is_registered() {
     let manager = manager();
     manager.register(Plugin::new("time", "1.0.0").tool(time())).await.unwrap();
-    assert!(manager.has("time"));
+    assert!(manager.has_plugin("time"));
     assert_eq!(names(&manager), ["get_current_time"]);
 }
 
@@ -59,7 +63,7 @@ struct Diary {
 
 #[async_trait]
 impl Hooks for Diary {
-    async fn on_register(&self, tools: &OwnTools) -> Result<(), HookError> {
+    async fn on_register(&self, tools: &PluginTools) -> Result<(), HookError> {
         self.entries.lock().unwrap().push("registered");
         let own = tools.get().into_iter().chain(self.sets.iter().map(|name| counted(name).0)).collect();
         tools.replace(own).map_err(HookError::new)?;
@@ -86,7 +90,7 @@ async fn a_plugin_that_fails_to_register_leaves_nothing_behind() {
     let diary = || Diary { entries: Arc::default(), sets: vec!["found"], fails: true };
     let told = manager.register(plugin("p", &["first"]).hooks(diary())).await.unwrap_err();
     assert_eq!(told.to_string(), "the plugin `p` could not be registered: no server answers");
-    assert!(!manager.has("p") && names(&manager).is_empty());
+    assert!(!manager.has_plugin("p") && names(&manager).is_empty());
     // Its names are free again.
     manager.register(plugin("p", &["first", "found"])).await.unwrap();
 }
@@ -102,7 +106,7 @@ struct Bad(&'static str);
 
 #[async_trait]
 impl Hooks for Bad {
-    async fn on_register(&self, _: &OwnTools) -> Result<(), HookError> {
+    async fn on_register(&self, _: &PluginTools) -> Result<(), HookError> {
         match self.0 {
             "hangs" => std::future::pending().await,
             "panics" => panic!("on purpose"),
@@ -132,7 +136,7 @@ async fn a_registration_that_nobody_waits_for_leaves_nothing_behind() {
     let manager = manager();
     let registering = manager.register(plugin("p", &["a"]).hooks(Bad("hangs")));
     assert!(tokio::time::timeout(Duration::from_millis(1), registering).await.is_err());
-    assert!(!manager.has("p") && names(&manager).is_empty());
+    assert!(!manager.has_plugin("p") && names(&manager).is_empty());
     manager.register(plugin("p", &["a"])).await.unwrap();
 }
 
@@ -251,7 +255,7 @@ async fn a_plugin_can_be_taken_away() {
     manager.register(plugin("p", &["a"])).await.unwrap();
     manager.register(plugin("q", &["b"])).await.unwrap();
     manager.unregister("p").await.unwrap();
-    assert_eq!((manager.names(), names(&manager)), (vec!["q".to_owned()], vec!["b".to_owned()]));
+    assert_eq!((manager.plugin_names(), names(&manager)), (vec!["q".to_owned()], vec!["b".to_owned()]));
     assert!(!manager.has_executor("a"));
 }
 
@@ -277,7 +281,7 @@ async fn a_plugin_that_does_not_end_well_is_gone_all_the_same() {
         manager.register(plugin("p", &["a"]).hooks(Bad(bad))).await.unwrap();
         let told = manager.unregister("p").await.unwrap_err().to_string();
         assert!(told.contains("is not registered any more") && told.contains(why), "{told}");
-        assert!(!manager.has("p") && names(&manager).is_empty());
+        assert!(!manager.has_plugin("p") && names(&manager).is_empty());
         manager.register(plugin("p", &["a"])).await.unwrap();
     }
 }
@@ -285,10 +289,10 @@ async fn a_plugin_that_does_not_end_well_is_gone_all_the_same() {
 #[tokio::test]
 async fn all_tools_are_listed() {
     let manager = manager();
-    assert_eq!(manager.definitions(), []);
+    assert_eq!(manager.tool_definitions(), []);
     manager.register(plugin("p", &["a", "b"])).await.unwrap();
     assert_eq!(
-        manager.definitions()[1],
+        manager.tool_definitions()[1],
         ClientTool { description: "A tool for a test".to_owned(), ..definition("b") }
     );
     assert_eq!(names(&manager), ["a", "b"]);
@@ -296,7 +300,7 @@ async fn all_tools_are_listed() {
 
 #[tokio::test]
 async fn without_plugins_there_are_no_tools() {
-    assert_eq!((manager().definitions(), manager().names()), (vec![], vec![]));
+    assert_eq!((manager().tool_definitions(), manager().plugin_names()), (vec![], vec![]));
     assert_eq!(offline().client_tool_definitions(), []);
 }
 
@@ -306,7 +310,7 @@ async fn plugins_are_named_in_the_order_of_registration() {
     for name in ["z", "a", "m"] {
         manager.register(Plugin::new(name, "1.0.0")).await.unwrap();
     }
-    assert_eq!(manager.names(), ["z", "a", "m"]);
+    assert_eq!(manager.plugin_names(), ["z", "a", "m"]);
 }
 
 #[tokio::test]
@@ -367,7 +371,7 @@ async fn tools_are_not_offered_before_their_plugin_is_ready() {
     struct Slow(Arc<tokio::sync::Notify>, Arc<AtomicBool>);
     #[async_trait]
     impl Hooks for Slow {
-        async fn on_register(&self, _: &OwnTools) -> Result<(), HookError> {
+        async fn on_register(&self, _: &PluginTools) -> Result<(), HookError> {
             self.1.store(true, Ordering::SeqCst);
             self.0.notified().await;
             Ok(())
@@ -392,10 +396,10 @@ async fn tools_are_not_offered_before_their_plugin_is_ready() {
 
 #[tokio::test]
 async fn a_plugin_changes_its_tools_later() {
-    struct Keeps(Arc<Mutex<Option<OwnTools>>>);
+    struct Keeps(Arc<Mutex<Option<PluginTools>>>);
     #[async_trait]
     impl Hooks for Keeps {
-        async fn on_register(&self, tools: &OwnTools) -> Result<(), HookError> {
+        async fn on_register(&self, tools: &PluginTools) -> Result<(), HookError> {
             *self.0.lock().unwrap() = Some(tools.clone());
             Ok(())
         }

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use toolyard_client_sdk::{
-    ChatError, Client, Event, Message, Plugin, Question, chat::MAX_REQUEST_BYTES, wire::WireError,
+    ChatError, ChatEvent, ChatQuestion, Client, Message, Plugin, chat::MAX_REQUEST_BYTES, wire::WireError,
 };
-use toolyard_testkit::model::Answer;
+use toolyard_testkit::model::ScriptedReply;
 
 use crate::{
     stage::{Stage, counted, events, soon},
@@ -39,10 +39,10 @@ async fn requests_carry_no_tools_where_there_are_none() {
 #[tokio::test]
 async fn a_question_says_more_than_the_client_does() {
     let wire = Scripted::new([says("ok"), says("ok")]);
-    let builder = Client::over(wire.clone()).model("m").system("s").categories(["c"]).max_steps(3);
+    let builder = Client::builder_over(wire.clone()).model("m").system("s").categories(["c"]).max_steps(3);
     let client = builder.build().unwrap();
     soon(client.ask("hi")).await.unwrap();
-    let question = Question::new([Message::user("hi")])
+    let question = ChatQuestion::new([Message::user("hi")])
         .model("n")
         .system("t")
         .categories(["d", "e"])
@@ -63,11 +63,12 @@ async fn a_question_says_more_than_the_client_does() {
 
 #[tokio::test]
 async fn chunks_are_told_as_they_came_where_somebody_wants_them() {
-    let told = events(Scripted::new([says("Hi")]).client().chat(Question::from("hi").with_chunks())).await;
+    let told =
+        events(Scripted::new([says("Hi")]).client().chat(ChatQuestion::from("hi").with_chunks())).await;
     let chunks: Vec<Value> = told
         .iter()
         .filter_map(|event| match event {
-            Event::Chunk { json } => Some(serde_json::from_str::<Value>(json).unwrap()["type"].clone()),
+            ChatEvent::Chunk { json } => Some(serde_json::from_str::<Value>(json).unwrap()["type"].clone()),
             _ => None,
         })
         .collect();
@@ -92,7 +93,7 @@ async fn a_server_that_is_not_there_is_told() {
 #[tokio::test]
 async fn a_name_that_the_server_has_itself_is_refused_by_it() {
     let stage = Stage::start().await;
-    stage.model.always(Answer::text("never"));
+    stage.model.set_default_reply(ScriptedReply::text("never"));
     let client = stage.client();
     client.register_tool(counted("toolyard__calculate").0).unwrap();
     let ChatError::Refused(refusal) = soon(client.ask("hi")).await.unwrap_err() else { panic!() };

@@ -5,21 +5,23 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::sync::Barrier;
-use toolyard_client_sdk::{Event, Finish, Message, Part, Plugin, Role, message::End};
-use toolyard_testkit::model::Answer;
+use toolyard_client_sdk::{
+    ChatEvent, ChatFinish, Message, MessagePart, MessageRole, Plugin, message::CallPartState,
+};
+use toolyard_testkit::model::ScriptedReply;
 
 use crate::stage::{CALCULATE, Stage, counted, endless, events, kinds, soon, time, tool};
 
 #[tokio::test]
 async fn an_answer_without_tools() {
     let stage = Stage::start().await;
-    stage.script([Answer::pieces(["Hel", "lo."]).and_reasoning("hm")]);
+    stage.script([ScriptedReply::pieces(["Hel", "lo."]).and_reasoning("hm")]);
     let told = events(stage.client().chat("hi")).await;
-    let Some(Event::Finish(answer)) = told.last() else { panic!("{told:?}") };
-    assert_eq!((answer.text.as_str(), &answer.finish, answer.rounds), ("Hello.", &Finish::Stop, 1));
+    let Some(ChatEvent::Finish(answer)) = told.last() else { panic!("{told:?}") };
+    assert_eq!((answer.text.as_str(), &answer.finish, answer.rounds), ("Hello.", &ChatFinish::Stop, 1));
     assert_eq!(answer.model.as_deref(), Some("local/scripted"));
     let texts = told.iter().filter_map(|event| match event {
-        Event::Text { delta } => Some(delta.as_str()),
+        ChatEvent::Text { delta } => Some(delta.as_str()),
         _ => None,
     });
     assert_eq!(texts.collect::<String>(), "Hello.");
@@ -31,8 +33,8 @@ async fn an_answer_without_tools() {
 async fn a_tool_of_the_client_runs_and_the_conversation_goes_on() {
     let stage = Stage::start().await;
     stage.script([
-        Answer::text("Let me see.").and_call("get_current_time", json!({ "timezone": "Asia/Tokyo" })),
-        Answer::text("It is noon."),
+        ScriptedReply::text("Let me see.").and_call("get_current_time", json!({ "timezone": "Asia/Tokyo" })),
+        ScriptedReply::text("It is noon."),
     ]);
     let client = stage.client();
     client.use_plugin(Plugin::new("time", "1.0.0").tool(time())).await.unwrap();
@@ -56,10 +58,10 @@ async fn a_tool_of_the_client_runs_and_the_conversation_goes_on() {
             "finish"
         ]
     );
-    let Some(Event::Finish(answer)) = told.last() else { panic!("{told:?}") };
+    let Some(ChatEvent::Finish(answer)) = told.last() else { panic!("{told:?}") };
     assert_eq!(
         (answer.text.as_str(), &answer.finish, answer.rounds),
-        ("Let me see.\nIt is noon.", &Finish::Stop, 2)
+        ("Let me see.\nIt is noon.", &ChatFinish::Stop, 2)
     );
     let output = json!({ "time": "2026-01-02T03:04:05Z", "timezone": "Asia/Tokyo" });
     assert_eq!((answer.calls.len(), &answer.results[0].output), (1, &output));
@@ -68,17 +70,17 @@ async fn a_tool_of_the_client_runs_and_the_conversation_goes_on() {
     assert_eq!(stage.offered(0), ["get_current_time"]);
     // One answer is one message, however many requests it took.
     assert_eq!(answer.history.len(), 2);
-    assert_eq!((answer.history[1].role, answer.history[1].id.is_some()), (Role::Assistant, true));
+    assert_eq!((answer.history[1].role, answer.history[1].id.is_some()), (MessageRole::Assistant, true));
 }
 
 #[tokio::test]
 async fn tools_run_side_by_side() {
     let stage = Stage::start().await;
     stage.script([
-        Answer::call("meet", json!({ "n": 1 }))
+        ScriptedReply::call("meet", json!({ "n": 1 }))
             .and_call("meet", json!({ "n": 2 }))
             .and_call("meet", json!({ "n": 3 })),
-        Answer::text("Met."),
+        ScriptedReply::text("Met."),
     ]);
     let (client, barrier) = (stage.client(), Arc::new(Barrier::new(3)));
     let meet = tool("meet", move |args, _| {
@@ -99,47 +101,52 @@ async fn tools_run_side_by_side() {
 async fn tools_of_the_server_and_of_the_client_in_one_step() {
     let stage = Stage::start().await;
     stage.script([
-        Answer::call("get_current_time", json!({})).and_call(CALCULATE, json!({ "expression": "6 * 7" })),
-        Answer::text("Both."),
+        ScriptedReply::call("get_current_time", json!({}))
+            .and_call(CALCULATE, json!({ "expression": "6 * 7" })),
+        ScriptedReply::text("Both."),
     ]);
     let client = stage.client();
     client.register_tool(time()).unwrap();
     let told = events(client.chat("both")).await;
-    let Some(Event::Finish(answer)) = told.last() else { panic!("{told:?}") };
+    let Some(ChatEvent::Finish(answer)) = told.last() else { panic!("{told:?}") };
     let of_server: Vec<_> =
         answer.results.iter().map(|result| (result.tool.as_str(), result.of_server)).collect();
     assert!(of_server.contains(&(CALCULATE, true)) && of_server.contains(&("get_current_time", false)));
     assert!(
         told.iter()
-            .any(|event| matches!(event, Event::ToolAbout(about) if about.name == "toolyard:calculate"))
+            .any(|event| matches!(event, ChatEvent::ToolAbout(about) if about.name == "toolyard:calculate"))
     );
     assert_eq!((stage.results(1).len(), answer.rounds), (2, 2));
-    let ends = told.iter().filter(|event| matches!(event, Event::ToolEnd { is_error: false, .. })).count();
+    let ends =
+        told.iter().filter(|event| matches!(event, ChatEvent::ToolEnd { is_error: false, .. })).count();
     assert_eq!(ends, 2, "{told:?}");
 }
 
 #[tokio::test]
 async fn a_tool_of_the_server_alone_takes_one_request() {
     let stage = Stage::start().await;
-    stage.script([Answer::call(CALCULATE, json!({ "expression": "6 * 7" })), Answer::text("42.")]);
+    stage.script([
+        ScriptedReply::call(CALCULATE, json!({ "expression": "6 * 7" })),
+        ScriptedReply::text("42."),
+    ]);
     let answer = soon(stage.client().ask("6 * 7?")).await.unwrap();
-    assert_eq!((answer.rounds, stage.asked(), answer.finish), (1, 2, Finish::Stop));
+    assert_eq!((answer.rounds, stage.asked(), answer.finish), (1, 2, ChatFinish::Stop));
     assert!(answer.calls[0].of_server);
 }
 
 #[tokio::test]
 async fn a_tool_that_fails_tells_the_model_why() {
     let stage = Stage::start().await;
-    stage.script([Answer::call("milk", json!({})), Answer::text("Sorry.")]);
+    stage.script([ScriptedReply::call("milk", json!({})), ScriptedReply::text("Sorry.")]);
     let client = stage.client();
     client.register_tool(tool("milk", |_, _| async { Err("no milk left".to_owned()) })).unwrap();
     let told = events(client.chat("milk")).await;
     assert_eq!(stage.results(1), [json!({ "error": "no milk left" }).to_string()]);
     assert!(
         told.iter()
-            .any(|event| matches!(event, Event::ToolEnd { is_error: true, tool, .. } if tool == "milk"))
+            .any(|event| matches!(event, ChatEvent::ToolEnd { is_error: true, tool, .. } if tool == "milk"))
     );
-    let Some(Event::Finish(answer)) = told.last() else { panic!("{told:?}") };
+    let Some(ChatEvent::Finish(answer)) = told.last() else { panic!("{told:?}") };
     assert_eq!(
         (answer.results[0].is_error, &answer.results[0].output),
         (true, &json!({ "error": "no milk left" }))
@@ -149,7 +156,10 @@ async fn a_tool_that_fails_tells_the_model_why() {
 #[tokio::test]
 async fn a_tool_that_panics_is_an_error_and_the_others_go_on() {
     let stage = Stage::start().await;
-    stage.script([Answer::call("bad", json!({})).and_call("good", json!({})), Answer::text("One of two.")]);
+    stage.script([
+        ScriptedReply::call("bad", json!({})).and_call("good", json!({})),
+        ScriptedReply::text("One of two."),
+    ]);
     let client = stage.client();
     client.register_tool(tool("bad", |_, _| async { panic!("the secret of the panic") })).unwrap();
     client.register_tool(counted("good").0).unwrap();
@@ -163,14 +173,17 @@ async fn a_tool_that_panics_is_an_error_and_the_others_go_on() {
 #[tokio::test]
 async fn a_tool_that_takes_too_long_is_an_error_and_hears_of_it() {
     let stage = Stage::start().await;
-    stage.script([Answer::call("slow", json!({})).and_call("quick", json!({})), Answer::text("Too slow.")]);
+    stage.script([
+        ScriptedReply::call("slow", json!({})).and_call("quick", json!({})),
+        ScriptedReply::text("Too slow."),
+    ]);
     let client = stage.builder().tool_timeout(Duration::from_millis(20)).build().unwrap();
     let (told, mut hears) = tokio::sync::mpsc::channel(1);
     let slow = tool("slow", move |_, cx| {
         let told = told.clone();
         async move {
             // Whatever the tool has begun elsewhere can listen to this.
-            let cancelled = cx.cancelled().clone();
+            let cancelled = cx.cancellation().clone();
             tokio_util::task::TaskTracker::new().spawn(async move {
                 cancelled.cancelled().await;
                 told.send(()).await.unwrap();
@@ -188,7 +201,7 @@ async fn a_tool_that_takes_too_long_is_an_error_and_hears_of_it() {
 #[tokio::test]
 async fn progress_of_a_tool_is_told_before_its_end() {
     let stage = Stage::start().await;
-    stage.script([Answer::call("steps", json!({})), Answer::text("Done.")]);
+    stage.script([ScriptedReply::call("steps", json!({})), ScriptedReply::text("Done.")]);
     let client = stage.client();
     let steps = tool("steps", |_, cx| async move {
         for step in 1..=100 {
@@ -201,7 +214,7 @@ async fn progress_of_a_tool_is_told_before_its_end() {
     let far: Vec<f64> = told
         .iter()
         .filter_map(|event| match event {
-            Event::Progress { progress, .. } => Some(progress.done),
+            ChatEvent::Progress { progress, .. } => Some(progress.done),
             _ => None,
         })
         .collect();
@@ -213,7 +226,7 @@ async fn progress_of_a_tool_is_told_before_its_end() {
 #[tokio::test]
 async fn progress_is_told_while_the_tool_runs() {
     let stage = Stage::start().await;
-    stage.script([Answer::call("long", json!({})), Answer::text("Done.")]);
+    stage.script([ScriptedReply::call("long", json!({})), ScriptedReply::text("Done.")]);
     let (client, gate) = (stage.client(), Arc::new(tokio::sync::Notify::new()));
     let goes_on = gate.clone();
     let long = tool("long", move |_, cx| {
@@ -228,7 +241,7 @@ async fn progress_is_told_while_the_tool_runs() {
     let mut stream = client.chat("go");
     crate::stage::until(
         &mut stream,
-        |event| matches!(event, Event::Progress { progress, .. } if progress.done == 1.0),
+        |event| matches!(event, ChatEvent::Progress { progress, .. } if progress.done == 1.0),
     )
     .await;
     goes_on.notify_one();
@@ -239,11 +252,11 @@ async fn progress_is_told_while_the_tool_runs() {
 async fn a_history_can_be_stored_and_sent_again() {
     let stage = Stage::start().await;
     stage.script([
-        Answer::text("Look.")
+        ScriptedReply::text("Look.")
             .and_call("get_current_time", json!({}))
             .and_call(CALCULATE, json!({ "expression": "1 +" })),
-        Answer::text("Noon."),
-        Answer::text("You are welcome."),
+        ScriptedReply::text("Noon."),
+        ScriptedReply::text("You are welcome."),
     ]);
     let client = stage.client();
     client.register_tool(time()).unwrap();
@@ -252,13 +265,20 @@ async fn a_history_can_be_stored_and_sent_again() {
     let read: Vec<Message> = serde_json::from_str(&stored).unwrap();
     assert_eq!(read, answer.history);
     let parts = &read[1].parts;
-    assert!(matches!(&parts[..2], [Part::Step, Part::Text(text)] if text == "Look."), "{parts:?}");
-    assert!(parts.iter().any(|part| matches!(part, Part::Call(call) if matches!(call.end, End::Failed(_)))));
+    assert!(
+        matches!(&parts[..2], [MessagePart::Step, MessagePart::Text(text)] if text == "Look."),
+        "{parts:?}"
+    );
+    assert!(
+        parts.iter().any(
+            |part| matches!(part, MessagePart::Call(call) if matches!(call.end, CallPartState::Failed(_)))
+        )
+    );
     let next = soon(client.ask([read, vec![Message::user("thanks")]].concat())).await.unwrap();
     assert_eq!((next.text.as_str(), next.history.len()), ("You are welcome.", 4));
     assert_eq!(next.history[..2], answer.history);
     // The model sees what it said and called, and what all of it came to.
-    let seen = stage.model.seen();
+    let seen = stage.model.requests();
     let roles: Vec<_> =
         seen[2].body["messages"].as_array().unwrap().iter().map(|m| m["role"].clone()).collect();
     assert_eq!(json!(roles), json!(["system", "user", "assistant", "tool", "tool", "assistant", "user"]));
@@ -267,11 +287,11 @@ async fn a_history_can_be_stored_and_sent_again() {
 #[tokio::test]
 async fn a_tool_that_went_while_it_was_asked_for_runs_as_it_was_offered() {
     let stage = Stage::start().await;
-    stage.script([Answer::call("mine", json!({})), Answer::text("Done.")]);
+    stage.script([ScriptedReply::call("mine", json!({})), ScriptedReply::text("Done.")]);
     let (client, (mine, ran)) = (stage.client(), counted("mine"));
     client.use_plugin(Plugin::new("p", "1").tool(mine)).await.unwrap();
     let mut stream = client.chat("go");
-    crate::stage::until(&mut stream, |event| matches!(event, Event::ToolCall(_))).await;
+    crate::stage::until(&mut stream, |event| matches!(event, ChatEvent::ToolCall(_))).await;
     client.unuse("p").await.unwrap();
     let answer = soon(stream.collect()).await.unwrap();
     assert_eq!((ran.load(Ordering::SeqCst), answer.text.as_str()), (1, "Done."));
@@ -281,7 +301,7 @@ async fn a_tool_that_went_while_it_was_asked_for_runs_as_it_was_offered() {
 #[tokio::test]
 async fn a_result_that_is_too_large_is_an_error() {
     let stage = Stage::start().await;
-    stage.script([Answer::call("large", json!({})), Answer::text("Less.")]);
+    stage.script([ScriptedReply::call("large", json!({})), ScriptedReply::text("Less.")]);
     let client = stage.client();
     client.register_tool(tool("large", |_, _| async { Ok(json!("x".repeat(1024 * 1024))) })).unwrap();
     client.register_tool(endless("never_called")).unwrap();

@@ -12,12 +12,14 @@ use std::{
 use futures_util::StreamExt as _;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
-use toolyard_client_sdk::{ChatStream, Client, ClientBuilder, Event, Tool, ToolContext, create_dynamic_tool};
-use toolyard_server::{
-    Server, World,
-    config::{Calling, Config, ModelConfig},
+use toolyard_client_sdk::{
+    ChatEvent, ChatStream, Client, ClientBuilder, Tool, ToolContext, create_dynamic_tool,
 };
-use toolyard_testkit::model::{Answer, ScriptedModel, Seen};
+use toolyard_server::{
+    Server, ServerDependencies,
+    config::{CallingMode, Config, ModelConfig},
+};
+use toolyard_testkit::model::{RecordedModelRequest, ScriptedModel, ScriptedReply};
 
 /// How long a test waits for something before it fails.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -41,10 +43,11 @@ impl Stage {
         config.store.path = folder.path().join("toolyard.db");
         config.model_search.local_servers = false;
         let url = format!("{}/v1", model.url());
-        let place = ModelConfig { url: Some(url), calling: Some(Calling::Native), ..ModelConfig::default() };
+        let place =
+            ModelConfig { url: Some(url), calling: Some(CallingMode::Native), ..ModelConfig::default() };
         config.models.insert("local".to_owned(), place);
         config.chat.model = Some("local/scripted".to_owned());
-        let server = Server::start(config, World::default()).await.unwrap();
+        let server = Server::start(config, ServerDependencies::default()).await.unwrap();
         let (url, stop) = (format!("http://{}", server.address), CancellationToken::new());
         #[expect(clippy::disallowed_methods, reason = "it ends with the runtime of the test")]
         tokio::spawn(server.run(stop.clone()));
@@ -52,8 +55,8 @@ impl Stage {
     }
 
     /// What the model says to the next questions.
-    pub(crate) fn script(&self, answers: impl IntoIterator<Item = Answer>) {
-        self.model.answers(answers);
+    pub(crate) fn script(&self, answers: impl IntoIterator<Item = ScriptedReply>) {
+        self.model.queue_replies(answers);
     }
 
     /// A client of Ada's that is being made.
@@ -68,17 +71,17 @@ impl Stage {
 
     /// How often the model was asked.
     pub(crate) fn asked(&self) -> usize {
-        self.model.seen().len()
+        self.model.requests().len()
     }
 
     /// What the model was told that calls came to, the nth time.
     pub(crate) fn results(&self, nth: usize) -> Vec<String> {
-        results(&self.model.seen()[nth])
+        results(&self.model.requests()[nth])
     }
 
     /// The tools that it was offered, the nth time, without those of the server.
     pub(crate) fn offered(&self, nth: usize) -> Vec<String> {
-        let seen = self.model.seen();
+        let seen = self.model.requests();
         let tools = seen[nth].body["tools"].as_array().cloned().unwrap_or_default();
         let names = tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap().to_owned());
         names.filter(|name| !name.starts_with("toolyard__")).collect()
@@ -91,7 +94,7 @@ impl Drop for Stage {
     }
 }
 
-pub(crate) fn results(seen: &Seen) -> Vec<String> {
+pub(crate) fn results(seen: &RecordedModelRequest) -> Vec<String> {
     let messages = seen.body["messages"].as_array().unwrap().iter();
     let results = messages.filter(|message| message["role"] == "tool");
     results.map(|message| message["content"].as_str().unwrap().to_owned()).collect()
@@ -103,28 +106,28 @@ pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
 }
 
 /// All events, from the first to the last.
-pub(crate) async fn events(stream: ChatStream) -> Vec<Event> {
+pub(crate) async fn events(stream: ChatStream) -> Vec<ChatEvent> {
     soon(stream.collect_all()).await
 }
 
 trait CollectAll {
-    async fn collect_all(self) -> Vec<Event>;
+    async fn collect_all(self) -> Vec<ChatEvent>;
 }
 
 impl CollectAll for ChatStream {
-    async fn collect_all(self) -> Vec<Event> {
+    async fn collect_all(self) -> Vec<ChatEvent> {
         futures_util::StreamExt::collect(self).await
     }
 }
 
 /// Reads until an event that fits.
-pub(crate) async fn until(stream: &mut ChatStream, fits: impl Fn(&Event) -> bool) -> Event {
+pub(crate) async fn until(stream: &mut ChatStream, fits: impl Fn(&ChatEvent) -> bool) -> ChatEvent {
     soon(async {
         while let Some(event) = stream.next().await {
             if fits(&event) {
                 return event;
             }
-            assert!(!matches!(event, Event::Finish(_) | Event::Error(_)), "it is over: {event:?}");
+            assert!(!matches!(event, ChatEvent::Finish(_) | ChatEvent::Error(_)), "it is over: {event:?}");
         }
         panic!("it is over")
     })
@@ -132,27 +135,27 @@ pub(crate) async fn until(stream: &mut ChatStream, fits: impl Fn(&Event) -> bool
 }
 
 /// Events in a word each.
-pub(crate) fn kinds(events: &[Event]) -> Vec<&'static str> {
+pub(crate) fn kinds(events: &[ChatEvent]) -> Vec<&'static str> {
     events.iter().map(kind).collect()
 }
 
-pub(crate) fn kind(event: &Event) -> &'static str {
+pub(crate) fn kind(event: &ChatEvent) -> &'static str {
     match event {
-        Event::RoundStart { .. } => "round",
-        Event::Step => "step",
-        Event::Text { .. } => "text",
-        Event::TextEnd => "text-end",
-        Event::Reasoning { .. } => "reasoning",
-        Event::ToolCall(_) => "call",
-        Event::ToolAbout(_) => "about",
-        Event::Progress { .. } => "progress",
-        Event::ToolResult(_) => "result",
-        Event::ToolEnd { .. } => "end",
-        Event::Notice(_) => "notice",
-        Event::RoundFinish { .. } => "round-finish",
-        Event::Chunk { .. } => "chunk",
-        Event::Finish(_) => "finish",
-        Event::Error(_) => "error",
+        ChatEvent::RoundStart { .. } => "round",
+        ChatEvent::Step => "step",
+        ChatEvent::Text { .. } => "text",
+        ChatEvent::TextEnd => "text-end",
+        ChatEvent::Reasoning { .. } => "reasoning",
+        ChatEvent::ToolCall(_) => "call",
+        ChatEvent::ToolAbout(_) => "about",
+        ChatEvent::Progress { .. } => "progress",
+        ChatEvent::ToolResult(_) => "result",
+        ChatEvent::ToolEnd { .. } => "end",
+        ChatEvent::Notice(_) => "notice",
+        ChatEvent::RoundFinish { .. } => "round-finish",
+        ChatEvent::Chunk { .. } => "chunk",
+        ChatEvent::Finish(_) => "finish",
+        ChatEvent::Error(_) => "error",
         _ => "other",
     }
 }

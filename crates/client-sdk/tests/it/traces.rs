@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::json;
 use toolyard_client_sdk::{Client, Plugin};
-use toolyard_testkit::model::Answer;
+use toolyard_testkit::model::ScriptedReply;
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::stage::{Stage, counted, soon};
@@ -43,7 +43,10 @@ async fn traced(stage: &Stage, client: Client) -> String {
         .with_writer(paper.clone())
         .finish();
     let _guard = tracing::subscriber::set_default(subscriber);
-    stage.script([Answer::call("mine", json!({ "password": "hunter2" })), Answer::text("Done.")]);
+    stage.script([
+        ScriptedReply::call("mine", json!({ "password": "hunter2" })),
+        ScriptedReply::text("Done."),
+    ]);
     client.use_plugin(Plugin::new("p", "1").tool(counted("mine").0)).await.unwrap();
     soon(client.ask("the question")).await.unwrap();
     client.unuse("p").await.unwrap();

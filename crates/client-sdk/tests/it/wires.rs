@@ -14,10 +14,10 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use toolyard_client_sdk::{
-    ChatError, Client, Event, Finish,
-    chat::{LINGER, NOTICE_ABORT, SILENCE},
+    ChatError, ChatEvent, ChatFinish, Client,
+    chat::{IDLE_TIMEOUT, LINGER, NOTICE_ABORT},
     stream::StreamError,
-    wire::{Pieces, Wire, WireAnswer, WireError, WireRequest},
+    wire::{ChatWire, WireBody, WireError, WireRequest, WireResponse},
 };
 
 use crate::stage::{counted, events, kinds, soon, tool, until};
@@ -55,18 +55,18 @@ impl Scripted {
     }
 
     pub(crate) fn client(self: &Arc<Self>) -> Client {
-        Client::over(self.clone()).build().unwrap()
+        Client::builder_over(self.clone()).build().unwrap()
     }
 }
 
-fn pieces(chunks: &[Value]) -> Pieces {
+fn pieces(chunks: &[Value]) -> WireBody {
     let lines: Vec<_> = chunks.iter().map(|chunk| Ok(Bytes::from(format!("data: {chunk}\n\n")))).collect();
     stream::iter(lines).boxed()
 }
 
 #[async_trait]
-impl Wire for Scripted {
-    async fn send(&self, request: WireRequest) -> Result<WireAnswer, WireError> {
+impl ChatWire for Scripted {
+    async fn send(&self, request: WireRequest) -> Result<WireResponse, WireError> {
         if let WireRequest::Chat(body) = request {
             self.asked.lock().unwrap().push(serde_json::from_slice(&body).unwrap());
         }
@@ -87,7 +87,7 @@ impl Wire for Scripted {
             }
             Says::Nothing => std::future::pending().await,
         };
-        Ok(WireAnswer { status, content_type: Some(kind.to_owned()), model: None, pieces })
+        Ok(WireResponse { status, content_type: Some(kind.to_owned()), model: None, body: pieces })
     }
 }
 
@@ -142,7 +142,7 @@ async fn an_answer_without_an_end_was_cut_and_what_was_told_is_there() {
     while let Some(event) = stream.next().await {
         last = Some(event);
     }
-    assert_eq!(last, Some(Event::Error(ChatError::Cut)));
+    assert_eq!(last, Some(ChatEvent::Error(ChatError::Truncated)));
     assert_eq!((stream.so_far().text.as_str(), stream.so_far().history.len()), ("Half", 2));
     let broken = failed(Says::ThenBreaks(chunks())).await;
     assert_eq!(broken, ChatError::Wire(WireError::Other("the cable was cut".to_owned())));
@@ -152,9 +152,9 @@ async fn an_answer_without_an_end_was_cut_and_what_was_told_is_there() {
 async fn silence_is_not_waited_for_for_ever() {
     let begun = tokio::time::Instant::now();
     let told = Scripted::new([Says::ThenSilence(vec![start()])]).client().ask("hi").await.unwrap_err();
-    assert_eq!((told, begun.elapsed()), (ChatError::Silent { wait: SILENCE }, SILENCE));
+    assert_eq!((told, begun.elapsed()), (ChatError::IdleTimeout { wait: IDLE_TIMEOUT }, IDLE_TIMEOUT));
     let told = Scripted::new([Says::Nothing]).client().ask("hi").await.unwrap_err();
-    assert!(matches!(told, ChatError::Wire(WireError::TooSlow { .. })), "{told}");
+    assert!(matches!(told, ChatError::Wire(WireError::Timeout { .. })), "{told}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -184,7 +184,7 @@ async fn the_word_of_a_server_that_says_no_is_passed_on() {
 async fn an_error_in_the_stream_ends_it() {
     let chunks = [text("Half"), vec![json!({ "type": "error", "errorText": "out of memory" })]].concat();
     let told = events(Scripted::new([Says::ThenSilence(chunks)]).client().chat("hi")).await;
-    assert_eq!(told.last(), Some(&Event::Error(ChatError::Failed("out of memory".to_owned()))));
+    assert_eq!(told.last(), Some(&ChatEvent::Error(ChatError::Failed("out of memory".to_owned()))));
 }
 
 #[tokio::test]
@@ -192,10 +192,14 @@ async fn an_answer_that_the_server_ends_is_told_as_such() {
     let told =
         events(Scripted::new([Says::Chunks(vec![start(), json!({ "type": "abort" })])]).client().chat("hi"))
             .await;
-    let [.., Event::Notice(notice), Event::RoundFinish { .. }, Event::Finish(answer)] = &told[..] else {
+    let [.., ChatEvent::Notice(notice), ChatEvent::RoundFinish { .. }, ChatEvent::Finish(answer)] = &told[..]
+    else {
         panic!("{told:?}")
     };
-    assert_eq!((notice.code.as_str(), &answer.finish), (NOTICE_ABORT, &Finish::Other("abort".to_owned())));
+    assert_eq!(
+        (notice.code.as_str(), &answer.finish),
+        (NOTICE_ABORT, &ChatFinish::Other("abort".to_owned()))
+    );
 }
 
 #[tokio::test]
@@ -268,8 +272,11 @@ async fn calls_that_the_server_ran_or_refused_are_not_run_again() {
     let client = wire.client();
     client.register_tool(mine).unwrap();
     let told = events(client.chat("go")).await;
-    let Some(Event::Finish(answer)) = told.last() else { panic!("{told:?}") };
-    assert_eq!((ran.load(Ordering::SeqCst), &answer.finish, answer.calls.len()), (0, &Finish::ToolCalls, 5));
+    let Some(ChatEvent::Finish(answer)) = told.last() else { panic!("{told:?}") };
+    assert_eq!(
+        (ran.load(Ordering::SeqCst), &answer.finish, answer.calls.len()),
+        (0, &ChatFinish::ToolCalls, 5)
+    );
     let results: Vec<_> =
         answer.results.iter().map(|result| (result.call_id.as_str(), result.output.clone())).collect();
     assert_eq!(
@@ -333,7 +340,7 @@ async fn no_more_than_sixteen_tools_run_at_once() {
     client.register_tool(busy).unwrap();
     let mut stream = client.chat("go");
     for _ in 0..16 {
-        until(&mut stream, |event| matches!(event, Event::Progress { .. })).await;
+        until(&mut stream, |event| matches!(event, ChatEvent::Progress { .. })).await;
     }
     // Whoever else were to run would have begun by now.
     for _ in 0..100 {

@@ -5,33 +5,33 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use toolyard_client_sdk::{
-    Hooks as _, OwnTools, ToolContext,
+    Hooks as _, PluginTools, ToolContext,
     plugins::{
         self,
-        mcp::{Bridge, MAX_SERVERS, McpOptions, McpServer, ServerState},
+        mcp::{MAX_SERVERS, McpBridge, McpOptions, McpServer, ServerState},
     },
 };
 use toolyard_protocol::chat::ClientToolLimits;
 use toolyard_testkit::{
     FakeUpstream,
-    upstream::{Behave, Era, Fixtures, List, On, Options},
+    upstream::{FixtureSet, InjectedFault, OfferListKind, RequestMatch, UpstreamEra, UpstreamOptions},
 };
 
 use crate::world::{WAIT, call, call_in, check_rules, mcp_options, names, registered, until};
 
-async fn upstream(era: Era) -> FakeUpstream {
-    FakeUpstream::with(Options { era, ..Options::default() }).await
+async fn upstream(era: UpstreamEra) -> FakeUpstream {
+    FakeUpstream::start_with(UpstreamOptions { era, ..UpstreamOptions::default() }).await
 }
 
-fn bridge_to(upstream: &FakeUpstream) -> Bridge {
-    Bridge::new([McpServer::url("up", upstream.url())], mcp_options())
+fn bridge_to(upstream: &FakeUpstream) -> McpBridge {
+    McpBridge::new([McpServer::url("up", upstream.url())], mcp_options())
 }
 
-fn state(bridge: &Bridge, at: usize) -> ServerState {
-    bridge.servers()[at].state.clone()
+fn state(bridge: &McpBridge, at: usize) -> ServerState {
+    bridge.server_statuses()[at].state.clone()
 }
 
-fn down(bridge: &Bridge, at: usize) -> String {
+fn down(bridge: &McpBridge, at: usize) -> String {
     match state(bridge, at) {
         ServerState::Down(why) => why,
         other => panic!("{other:?}"),
@@ -40,7 +40,7 @@ fn down(bridge: &Bridge, at: usize) -> String {
 
 #[tokio::test]
 async fn tools_of_both_eras_are_offered_and_answer() {
-    for era in [Era::Modern, Era::Legacy] {
+    for era in [UpstreamEra::Modern, UpstreamEra::Legacy] {
         let upstream = upstream(era).await;
         let bridge = bridge_to(&upstream);
         let tools = registered(&bridge).await.get();
@@ -61,15 +61,15 @@ async fn tools_of_both_eras_are_offered_and_answer() {
 
 #[tokio::test]
 async fn changes_of_the_list_are_followed_in_both_eras() {
-    for era in [Era::Modern, Era::Legacy] {
+    for era in [UpstreamEra::Modern, UpstreamEra::Legacy] {
         let upstream = upstream(era).await;
         let bridge = bridge_to(&upstream);
         let own = registered(&bridge).await;
         upstream.wait_listening(1).await;
         let fresh = json!({ "name": "fresh", "inputSchema": { "type": "object" } });
         let odd = json!({ "name": "odd", "inputSchema": { "type": "string" } });
-        upstream.offer(List::Tools, vec![fresh, odd]);
-        upstream.announce(List::Tools);
+        upstream.set_list(OfferListKind::Tools, vec![fresh, odd]);
+        upstream.announce_list(OfferListKind::Tools);
         until("the new list", || names(&own.get()) == ["mcp_up_fresh"]).await;
         assert_eq!(bridge.set_aside()[0].tool, "odd");
         assert_eq!(call(&own.get(), "mcp_up_fresh", json!({ "x": 1 })).await.unwrap(), r#"{"x":1}"#);
@@ -78,34 +78,34 @@ async fn changes_of_the_list_are_followed_in_both_eras() {
 
 #[tokio::test]
 async fn a_list_that_cannot_be_read_again_stays_as_it_was() {
-    let upstream = upstream(Era::Modern).await;
+    let upstream = upstream(UpstreamEra::Modern).await;
     let bridge = bridge_to(&upstream);
     let own = registered(&bridge).await;
     upstream.wait_listening(1).await;
     // The subscription itself may have had it read once more.
-    let before = upstream.seen("tools/list").len();
-    upstream.when(On::method("tools/list"), Behave::error(-32603, "not now"));
-    upstream.announce(List::Tools);
-    upstream.wait_seen("tools/list", before + 1).await;
-    upstream.behave_well();
+    let before = upstream.messages("tools/list").len();
+    upstream.inject_fault(RequestMatch::for_method("tools/list"), InjectedFault::error(-32603, "not now"));
+    upstream.announce_list(OfferListKind::Tools);
+    upstream.wait_messages("tools/list", before + 1).await;
+    upstream.clear_faults();
     assert_eq!(own.get().len(), 4);
     let one = json!({ "name": "one", "inputSchema": { "type": "object" } });
-    upstream.offer(List::Tools, vec![one]);
-    upstream.announce(List::Tools);
+    upstream.set_list(OfferListKind::Tools, vec![one]);
+    upstream.announce_list(OfferListKind::Tools);
     until("the next list", || own.get().len() == 1).await;
 }
 
 #[tokio::test]
 async fn a_cancelled_call_is_cancelled_at_the_server() {
-    for era in [Era::Modern, Era::Legacy] {
+    for era in [UpstreamEra::Modern, UpstreamEra::Legacy] {
         let upstream = upstream(era).await;
         let bridge = bridge_to(&upstream);
         let tools = registered(&bridge).await.get();
-        let cx = ToolContext::unwatched("c", "mcp_up_steps");
+        let cx = ToolContext::detached("c", "mcp_up_steps");
         let (cancel, calling): (CancellationToken, _) =
-            (cx.cancelled().clone(), call_in(&tools, json!({ "count": 2 }), &cx));
+            (cx.cancellation().clone(), call_in(&tools, json!({ "count": 2 }), &cx));
         let (answer, ()) = tokio::join!(calling, async {
-            upstream.wait_seen("tools/call", 1).await;
+            upstream.wait_messages("tools/call", 1).await;
             cancel.cancel();
         });
         assert_eq!(answer.unwrap_err(), "the call was cancelled");
@@ -115,12 +115,12 @@ async fn a_cancelled_call_is_cancelled_at_the_server() {
 
 #[tokio::test]
 async fn a_server_that_fails_does_not_lose_the_others() {
-    let good = upstream(Era::Both).await;
-    let (silent, broken) = (upstream(Era::Both).await, upstream(Era::Both).await);
+    let good = upstream(UpstreamEra::Both).await;
+    let (silent, broken) = (upstream(UpstreamEra::Both).await, upstream(UpstreamEra::Both).await);
     for method in ["server/discover", "initialize"] {
-        silent.when(On::method(method), Behave::Hang);
+        silent.inject_fault(RequestMatch::for_method(method), InjectedFault::Hang);
     }
-    broken.when(On::method("tools/list"), Behave::error(-32603, "out of order"));
+    broken.inject_fault(RequestMatch::for_method("tools/list"), InjectedFault::error(-32603, "out of order"));
     let servers = [
         McpServer::command("none", "/nowhere/program", [""; 0]),
         McpServer::url("silent", silent.url()),
@@ -130,7 +130,7 @@ async fn a_server_that_fails_does_not_lose_the_others() {
         McpServer::url("wrong", "no url"),
     ];
     let options = McpOptions { connect_limit: Duration::from_millis(500), ..mcp_options() };
-    let bridge = Bridge::new(servers, options);
+    let bridge = McpBridge::new(servers, options);
     let own = registered(&bridge).await;
     assert_eq!(own.get().len(), 4);
     assert_eq!(state(&bridge, 2), ServerState::Up);
@@ -148,8 +148,8 @@ async fn a_server_that_fails_does_not_lose_the_others() {
 #[tokio::test]
 async fn where_all_servers_fail_the_plugin_is_refused_and_nothing_is_left() {
     let bad = McpServer::command("bad", "/nowhere/program", [""; 0]);
-    let bridge = Bridge::new([bad.clone(), McpServer { name: "worse".to_owned(), ..bad }], mcp_options());
-    let own = OwnTools::alone("mcp");
+    let bridge = McpBridge::new([bad.clone(), McpServer { name: "worse".to_owned(), ..bad }], mcp_options());
+    let own = PluginTools::detached("mcp");
     let refused = bridge.on_register(&own).await.unwrap_err().0;
     assert!(
         refused.starts_with("no MCP server could be used: `bad`: ") && refused.contains("`worse`"),
@@ -160,17 +160,17 @@ async fn where_all_servers_fail_the_plugin_is_refused_and_nothing_is_left() {
 
 #[tokio::test]
 async fn a_bridge_to_nobody_offers_nothing() {
-    let bridge = Bridge::new([], mcp_options());
+    let bridge = McpBridge::new([], mcp_options());
     assert!(registered(&bridge).await.get().is_empty());
     assert_eq!(plugins::mcp([], mcp_options()).name(), "mcp");
 }
 
 #[tokio::test]
 async fn there_are_so_many_servers() {
-    let upstream = upstream(Era::Modern).await;
+    let upstream = upstream(UpstreamEra::Modern).await;
     let server = |n: usize| McpServer::url(format!("s{n}"), upstream.url());
     let options = McpOptions { limits: ClientToolLimits { tools: 1, ..Default::default() }, ..mcp_options() };
-    let bridge = Bridge::new((0..=MAX_SERVERS).map(server), options);
+    let bridge = McpBridge::new((0..=MAX_SERVERS).map(server), options);
     assert_eq!(registered(&bridge).await.get().len(), 1);
     assert_eq!(state(&bridge, MAX_SERVERS - 1), ServerState::Up);
     assert!(down(&bridge, MAX_SERVERS).contains("more than 64 servers"));
@@ -178,10 +178,10 @@ async fn there_are_so_many_servers() {
 
 #[tokio::test]
 async fn what_does_not_fit_is_set_aside_with_a_reason() {
-    let upstream = upstream(Era::Modern).await;
+    let upstream = upstream(UpstreamEra::Modern).await;
     let with = |name: &str, schema: Value| json!({ "name": name, "inputSchema": schema });
-    upstream.offer(
-        List::Tools,
+    upstream.set_list(
+        OfferListKind::Tools,
         vec![
             with(
                 "a.b",
@@ -214,24 +214,28 @@ async fn what_does_not_fit_is_set_aside_with_a_reason() {
 
 #[tokio::test]
 async fn calls_have_a_time_limit_and_results_a_size() {
-    let upstream = upstream(Era::Modern).await;
+    let upstream = upstream(UpstreamEra::Modern).await;
     let options =
         McpOptions { call_limit: Duration::from_millis(100), max_result_bytes: 100, ..mcp_options() };
-    let bridge = Bridge::new([McpServer::url("up", upstream.url())], options);
+    let bridge = McpBridge::new([McpServer::url("up", upstream.url())], options);
     let tools = registered(&bridge).await.get();
     let long = call(&tools, "mcp_up_echo", json!({ "text": "x".repeat(200) })).await.unwrap();
     assert!(long.as_str().unwrap().ends_with("(cut: the first 100 of 200 bytes; ask for less)"), "{long}");
-    upstream.when(On::tool("echo"), Behave::Hang);
+    upstream.inject_fault(RequestMatch::for_tool("echo"), InjectedFault::Hang);
     let late = call(&tools, "mcp_up_echo", json!({ "text": "x" })).await.unwrap_err();
     assert_eq!(late, "the MCP server `up` did not answer within 100ms; the tool may or may not have run");
 }
 
 #[tokio::test]
 async fn a_question_back_is_an_error_that_says_so() {
-    let options = Options { era: Era::Modern, fixtures: Fixtures::Conformance, ..Options::default() };
-    let upstream = FakeUpstream::with(options).await;
+    let options = UpstreamOptions {
+        era: UpstreamEra::Modern,
+        fixtures: FixtureSet::Conformance,
+        ..UpstreamOptions::default()
+    };
+    let upstream = FakeUpstream::start_with(options).await;
     let ask = json!({ "resultType": "input_required", "inputRequests": {}, "requestState": "s" });
-    upstream.when(On::tool("test_simple_text"), Behave::Result(ask));
+    upstream.inject_fault(RequestMatch::for_tool("test_simple_text"), InjectedFault::Result(ask));
     let bridge = bridge_to(&upstream);
     let tools = registered(&bridge).await.get();
     let error = call(&tools, "mcp_up_test_simple_text", json!({})).await.unwrap_err();
@@ -240,39 +244,39 @@ async fn a_question_back_is_an_error_that_says_so() {
 
 #[tokio::test]
 async fn a_server_behind_a_url_may_go_and_come_back() {
-    let upstream = upstream(Era::Legacy).await;
+    let upstream = upstream(UpstreamEra::Legacy).await;
     let bridge = bridge_to(&upstream);
     let tools = registered(&bridge).await.get();
-    upstream.down().await;
+    upstream.take_down().await;
     let error = call(&tools, "mcp_up_echo", json!({ "text": "x" })).await.unwrap_err();
     assert!(error.starts_with("the MCP server `up` cannot be reached, so the tool did not run"), "{error}");
-    upstream.up().await;
+    upstream.bring_up().await;
     assert_eq!(call(&tools, "mcp_up_echo", json!({ "text": "back" })).await.unwrap(), "back");
 }
 
 #[tokio::test]
 async fn headers_go_with_every_request_and_a_refusal_is_told() {
-    let options = Options { bearer: Some("sesame".to_owned()), ..Options::default() };
-    let upstream = FakeUpstream::with(options).await;
+    let options = UpstreamOptions { bearer: Some("sesame".to_owned()), ..UpstreamOptions::default() };
+    let upstream = FakeUpstream::start_with(options).await;
     let server = McpServer::url("up", upstream.url());
-    let bridge = Bridge::new([server.clone()], mcp_options());
-    let refused = bridge.on_register(&OwnTools::alone("mcp")).await.unwrap_err().0;
+    let bridge = McpBridge::new([server.clone()], mcp_options());
+    let refused = bridge.on_register(&PluginTools::detached("mcp")).await.unwrap_err().0;
     assert!(refused.contains("authorization"), "{refused}");
-    let bridge = Bridge::new([server.header("Authorization", "Bearer sesame")], mcp_options());
+    let bridge = McpBridge::new([server.header("Authorization", "Bearer sesame")], mcp_options());
     let tools = registered(&bridge).await.get();
     assert_eq!(call(&tools, "mcp_up_echo", json!({ "text": "in" })).await.unwrap(), "in");
-    upstream.set_up(|options| options.bearer = Some("other".to_owned()));
+    upstream.change_options(|options| options.bearer = Some("other".to_owned()));
     let error = call(&tools, "mcp_up_echo", json!({ "text": "in" })).await.unwrap_err();
     assert!(error.contains("wants to know who is calling"), "{error}");
 }
 
 #[tokio::test]
 async fn after_its_end_a_tool_says_so_and_the_plugin_can_come_again() {
-    let upstream = upstream(Era::Legacy).await;
+    let upstream = upstream(UpstreamEra::Legacy).await;
     let bridge = bridge_to(&upstream);
     let tools = registered(&bridge).await.get();
     bridge.on_unregister().await;
-    assert_eq!(upstream.sessions(), 0, "the session is given back");
+    assert_eq!(upstream.session_count(), 0, "the session is given back");
     assert_eq!(state(&bridge, 0), ServerState::Idle);
     let error = call(&tools, "mcp_up_echo", json!({ "text": "x" })).await.unwrap_err();
     assert_eq!(error, "the MCP bridge is not registered any more");
@@ -285,15 +289,15 @@ async fn after_its_end_a_tool_says_so_and_the_plugin_can_come_again() {
 
 #[tokio::test]
 async fn a_registration_that_is_given_up_leaves_nothing_running() {
-    let upstream = upstream(Era::Legacy).await;
-    upstream.when(On::method("tools/list"), Behave::Hang);
+    let upstream = upstream(UpstreamEra::Legacy).await;
+    upstream.inject_fault(RequestMatch::for_method("tools/list"), InjectedFault::Hang);
     let bridge = bridge_to(&upstream);
-    let own = OwnTools::alone("mcp");
+    let own = PluginTools::detached("mcp");
     tokio::select! {
         _ = bridge.on_register(&own) => panic!("it waits for the list"),
-        _ = upstream.wait_seen("tools/list", 1) => {}
+        _ = upstream.wait_messages("tools/list", 1) => {}
     }
-    until("the session is given back", || upstream.sessions() == 0).await;
+    until("the session is given back", || upstream.session_count() == 0).await;
     assert!(own.get().is_empty());
     tokio::time::timeout(WAIT, bridge.on_unregister()).await.unwrap();
 }

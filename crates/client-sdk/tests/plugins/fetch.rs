@@ -5,7 +5,7 @@ use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpListener,
 };
-use toolyard_client_sdk::plugins::fetch::{FetchOptions, fetch, tool};
+use toolyard_client_sdk::plugins::fetch::{FetchOptions, fetch, fetch_tool};
 use toolyard_net::Guard;
 
 use crate::world::{call, check_rules};
@@ -30,7 +30,7 @@ async fn site(page: Option<&'static str>) -> String {
 #[tokio::test]
 async fn a_page_comes_as_text() {
     let url = site(Some("<title>News</title><script>x()</script><p>All is <b>well</b>.")).await;
-    let tools = [tool(FetchOptions { guard: Guard::dev(), ..FetchOptions::default() })];
+    let tools = [fetch_tool(FetchOptions { guard: Guard::dev(), ..FetchOptions::default() })];
     check_rules(&tools);
     let page = call(&tools, "fetch_page", json!({ "url": url })).await.unwrap();
     assert_eq!(page, format!("URL: {url}\nTitle: News\n\nAll is well."));
@@ -38,7 +38,7 @@ async fn a_page_comes_as_text() {
 
 #[tokio::test]
 async fn private_addresses_are_refused_unless_somebody_allows_them() {
-    let tools = [tool(FetchOptions::default())];
+    let tools = [fetch_tool(FetchOptions::default())];
     for url in ["http://127.0.0.1:1/", "http://169.254.169.254/latest", "http://[::1]/", "file:///etc/passwd"]
     {
         let error = call(&tools, "fetch_page", json!({ "url": url })).await.unwrap_err();
@@ -49,7 +49,7 @@ async fn private_addresses_are_refused_unless_somebody_allows_them() {
 #[tokio::test]
 async fn a_page_that_does_not_come_is_given_up() {
     let url = site(None).await;
-    let tools = [tool(FetchOptions { guard: Guard::dev(), limit: Duration::from_millis(50) })];
+    let tools = [fetch_tool(FetchOptions { guard: Guard::dev(), limit: Duration::from_millis(50) })];
     let error = call(&tools, "fetch_page", json!({ "url": url })).await.unwrap_err();
     assert!(error.contains("did not come in time"), "{error}");
     assert_eq!(fetch(FetchOptions::default()).name(), "fetch");

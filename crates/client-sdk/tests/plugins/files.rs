@@ -2,7 +2,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use toolyard_client_sdk::{
     Tool,
-    plugins::files::{Access, FilesOptions, RootError, RootSettings, files, tools},
+    plugins::files::{FilesOptions, RootAccess, RootError, RootSettings, file_tools, files},
 };
 
 use crate::world::{call, check_rules, names};
@@ -28,11 +28,11 @@ impl Folders {
             folder: self.0.path().join(name),
             access,
         };
-        [root("notes", Access::Write), root("library", Access::Read)]
+        [root("notes", RootAccess::Write), root("library", RootAccess::Read)]
     }
 
     fn tools(&self, options: FilesOptions) -> Vec<Tool> {
-        tools(self.roots(), options).unwrap()
+        file_tools(self.roots(), options).unwrap()
     }
 }
 

@@ -7,17 +7,20 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::timeout;
 use toolyard_client_sdk::{
-    Call, Client, Plugin, ToolContext,
+    Client, Plugin, ToolCall, ToolContext,
     plugins::{
         self,
-        js::{Host, JsHost, JsOptions, JsPlugin, JsPluginError, JsTrust, Limits, Quota, StoragePlace},
+        js::{
+            JsHost, JsOptions, JsPlugin, JsPluginError, JsTrust, SandboxHost, SandboxLimits, StoragePlace,
+            StorageQuota,
+        },
     },
 };
 use toolyard_net::{ClientSettings, Guard, HttpClient};
-use toolyard_protocol::plugin::{MAX_CODE_BYTES, Manifest, Permissions};
+use toolyard_protocol::plugin::{MAX_CODE_BYTES, Manifest, PluginPermissions};
 use toolyard_trust::{
-    AllowList, Allowed, KeyEntry, KeyList, PublicKey, Revocations, RevokedPlugin, SecretKey, Status, hash,
-    sign,
+    AllowList, AllowListEntry, KeyEntry, KeyList, PublicKey, RevocationList, RevokedPlugin, SecretKey,
+    TrustStatus, manifest_hash, sign_manifest,
 };
 
 use crate::world::WAIT;
@@ -37,7 +40,7 @@ fn now() -> Timestamp {
 
 fn host_with(options: JsOptions) -> JsHost {
     let guard = Guard::strict();
-    let world = Host {
+    let world = SandboxHost {
         client: HttpClient::new(guard.clone(), ClientSettings::default()),
         guard,
         clock: Arc::new(|| NOW),
@@ -56,7 +59,10 @@ fn key(number: u8) -> SecretKey {
 
 /// Believes key 1, which is Ada's.
 fn trust() -> JsTrust {
-    JsTrust { keys: KeyList::local([KeyEntry::new(key(1).public(), "Ada")]), ..JsTrust::nobody(now()) }
+    JsTrust {
+        keys: KeyList::from_local_keys([KeyEntry::new(key(1).public_key(), "Ada")]),
+        ..JsTrust::empty(now())
+    }
 }
 
 fn manifest(permissions: Value, code: &str) -> Value {
@@ -68,8 +74,8 @@ fn manifest(permissions: Value, code: &str) -> Value {
 }
 
 fn signed_by(number: u8, manifest: &Value) -> Vec<u8> {
-    let manifest = Manifest::read(manifest.to_string().as_bytes()).unwrap();
-    sign(&manifest, &key(number)).unwrap().into_bytes()
+    let manifest = Manifest::parse(manifest.to_string().as_bytes()).unwrap();
+    sign_manifest(&manifest, &key(number)).unwrap().into_bytes()
 }
 
 fn signed(manifest: &Value) -> Vec<u8> {
@@ -78,11 +84,11 @@ fn signed(manifest: &Value) -> Vec<u8> {
 
 /// Allows this content, with what it asks for.
 fn allowing(bytes: &[u8]) -> JsTrust {
-    let manifest = Manifest::read(bytes).unwrap();
+    let manifest = Manifest::parse(bytes).unwrap();
     let (id, permissions) = (manifest.id.clone(), manifest.permissions.clone());
-    let content_hash = Some(hash(&manifest).unwrap());
-    let allowed = AllowList(vec![Allowed { id, content_hash, permissions }]);
-    JsTrust { allowed, ..JsTrust::nobody(now()) }
+    let content_hash = Some(manifest_hash(&manifest).unwrap());
+    let allowed = AllowList(vec![AllowListEntry { id, content_hash, permissions }]);
+    JsTrust { allowed, ..JsTrust::empty(now()) }
 }
 
 /// A client that has the plugin.
@@ -93,13 +99,13 @@ async fn using(plugin: Plugin) -> Client {
 }
 
 async fn call_in(client: &Client, arguments: Value, cx: &ToolContext) -> Result<Value, String> {
-    let call = Call::new(cx.call_id(), cx.tool(), arguments);
-    let answer = timeout(WAIT, client.plugins().run(&call, cx)).await.expect("it answers in time");
+    let call = ToolCall::new(cx.call_id(), cx.tool(), arguments);
+    let answer = timeout(WAIT, client.plugins().run_call(&call, cx)).await.expect("it answers in time");
     answer.map_err(|error| error.0)
 }
 
 async fn call(client: &Client, tool: &str, arguments: Value) -> Result<Value, String> {
-    call_in(client, arguments, &ToolContext::unwatched("call-1", tool)).await
+    call_in(client, arguments, &ToolContext::detached("call-1", tool)).await
 }
 
 async fn run_with(permissions: Value, code: &str, host: &JsHost) -> Result<Value, String> {
@@ -111,7 +117,7 @@ async fn run(permissions: Value, code: &str) -> Result<Value, String> {
     run_with(permissions, code, &host()).await
 }
 
-fn status(bytes: &[u8], trust: &JsTrust) -> Status {
+fn status(bytes: &[u8], trust: &JsTrust) -> TrustStatus {
     match JsPlugin::load(bytes, trust) {
         Err(JsPluginError::Refused { verdict, .. }) => verdict.status,
         other => panic!("{other:?}"),
@@ -122,8 +128,8 @@ fn status(bytes: &[u8], trust: &JsTrust) -> Status {
 async fn a_signed_plugin_runs_as_its_manifest_says() {
     let bytes = signed(&serde_json::from_str(TIME).unwrap());
     let loaded = JsPlugin::load(&bytes, &trust()).unwrap();
-    assert_eq!(loaded.verdict().reason, format!("signed by Ada with the key {}", key(1).public().id()));
-    assert!(loaded.misses(loaded.permissions()).is_empty());
+    assert_eq!(loaded.verdict().reason, format!("signed by Ada with the key {}", key(1).public_key().id()));
+    assert!(loaded.missing_permissions(loaded.permissions()).is_empty());
     let plugin = plugins::js(&bytes, &trust(), &host()).unwrap();
     assert_eq!((plugin.name(), plugin.version()), ("com.example.time", "1.0.0"));
     let client = using(plugin).await;
@@ -150,41 +156,41 @@ async fn the_older_form_runs_unchanged_with_the_clock_and_no_other_permission() 
 
     let mut curator = KeyEntry::new(PublicKey::from_pem(RS256_KEY).unwrap(), "The curators");
     curator.curator_id = Some("curator-1".to_owned());
-    let trust = JsTrust { keys: KeyList::local([curator]), ..JsTrust::nobody(now()) };
+    let trust = JsTrust { keys: KeyList::from_local_keys([curator]), ..JsTrust::empty(now()) };
     let loaded = JsPlugin::load(RS256.as_bytes(), &trust).unwrap();
     assert!(loaded.permissions().is_empty(), "the signature covers the tools only");
     // Not even where somebody agreed to everything.
-    let all: Permissions = serde_json::from_value(json!({ "clock": true, "storage": true })).unwrap();
+    let all: PluginPermissions = serde_json::from_value(json!({ "clock": true, "storage": true })).unwrap();
     let plugin = loaded.plugin(&host(), &all).unwrap();
     assert_eq!(call(&using(plugin).await, "get_current_time", json!({})).await.unwrap(), 1);
     // A name that it asks for beside the signature is worth nothing.
     let asking = RS256.replacen('{', r#"{ "permissions": { "clock": true },"#, 1);
     let loaded = JsPlugin::load(asking.as_bytes(), &trust).unwrap();
     assert!(loaded.manifest().permissions.clock && loaded.permissions().is_empty());
-    assert!(loaded.misses(&all).is_empty(), "the older form knows the time anyway");
+    assert!(loaded.missing_permissions(&all).is_empty(), "the older form knows the time anyway");
 }
 
 #[test]
 fn what_nobody_vouches_for_does_not_run() {
     let unsigned = manifest(json!({}), "return 1");
     let bytes = signed(&unsigned);
-    assert_eq!(status(unsigned.to_string().as_bytes(), &trust()), Status::Unsigned);
-    assert_eq!(status(&bytes, &JsTrust::nobody(now())), Status::UnknownKey);
-    assert_eq!(status(&signed_by(2, &unsigned), &trust()), Status::UnknownKey);
+    assert_eq!(status(unsigned.to_string().as_bytes(), &trust()), TrustStatus::Unsigned);
+    assert_eq!(status(&bytes, &JsTrust::empty(now())), TrustStatus::UnknownKey);
+    assert_eq!(status(&signed_by(2, &unsigned), &trust()), TrustStatus::UnknownKey);
     let changed = String::from_utf8(bytes.clone()).unwrap().replace("return 1", "return 2");
-    assert_eq!(status(changed.as_bytes(), &trust()), Status::Modified);
+    assert_eq!(status(changed.as_bytes(), &trust()), TrustStatus::Modified);
     let pinned = Some("0".repeat(64).parse().unwrap());
-    assert_eq!(status(&bytes, &JsTrust { pinned, ..trust() }), Status::Modified);
+    assert_eq!(status(&bytes, &JsTrust { pinned, ..trust() }), TrustStatus::Modified);
     let revoked = RevokedPlugin {
         id: "com.example.test".parse().unwrap(),
         content_hash: None,
         reason: "it lied".to_owned(),
     };
-    let revocations = Revocations { plugins: vec![revoked], ..Revocations::default() };
-    assert_eq!(status(&bytes, &JsTrust { revocations, ..trust() }), Status::Revoked);
+    let revocations = RevocationList { plugins: vec![revoked], ..RevocationList::default() };
+    assert_eq!(status(&bytes, &JsTrust { revocations, ..trust() }), TrustStatus::Revoked);
     let mut late = unsigned.clone();
     late["expiresAt"] = json!("2026-01-01T00:00:00Z");
-    assert_eq!(status(&signed(&late), &trust()), Status::Expired);
+    assert_eq!(status(&signed(&late), &trust()), TrustStatus::Expired);
 }
 
 #[test]
@@ -192,13 +198,13 @@ fn an_unsigned_plugin_runs_only_where_exactly_this_content_was_allowed() {
     let mut unsigned = manifest(json!({ "clock": true }), "return 1");
     let trust = allowing(unsigned.to_string().as_bytes());
     let loaded = JsPlugin::load(unsigned.to_string().as_bytes(), &trust).unwrap();
-    assert!(loaded.permissions().clock && loaded.verdict().status == Status::Unsigned);
+    assert!(loaded.permissions().clock && loaded.verdict().status == TrustStatus::Unsigned);
     unsigned["tools"][0]["executorCode"] = json!("return 2");
-    assert_eq!(status(unsigned.to_string().as_bytes(), &trust), Status::Unsigned);
+    assert_eq!(status(unsigned.to_string().as_bytes(), &trust), TrustStatus::Unsigned);
     let broken = String::from_utf8(signed(&unsigned)).unwrap().replace("return 2", "return 3");
     assert_eq!(
         status(broken.as_bytes(), &JsTrust { keys: self::trust().keys, ..allowing(broken.as_bytes()) }),
-        Status::Modified,
+        TrustStatus::Modified,
         "a signature that does not hold cannot be allowed"
     );
 }
@@ -247,8 +253,8 @@ async fn less_than_it_asks_for_may_be_agreed_to() {
     let code = "const at = Date.now(); await storage.set('at', at); return at";
     let bytes = signed(&manifest(json!({ "clock": true, "storage": true }), code));
     let loaded = JsPlugin::load(&bytes, &trust()).unwrap();
-    let agreed: Permissions = serde_json::from_value(json!({ "clock": true })).unwrap();
-    assert_eq!(loaded.misses(&agreed), ["storage"]);
+    let agreed: PluginPermissions = serde_json::from_value(json!({ "clock": true })).unwrap();
+    assert_eq!(loaded.missing_permissions(&agreed), ["storage"]);
     let error =
         call(&using(loaded.plugin(&host(), &agreed).unwrap()).await, "go", json!({})).await.unwrap_err();
     assert!(
@@ -272,8 +278,8 @@ async fn data_is_kept_for_a_plugin_and_whoever_signed_it() {
             assert_eq!(run_with(storage.clone(), COUNT, &host).await.unwrap(), n);
         }
         // The same id, signed by somebody else, or by nobody.
-        let believed = [key(1), key(2)].map(|key| KeyEntry::new(key.public(), "x"));
-        let trust = JsTrust { keys: KeyList::local(believed), ..JsTrust::nobody(now()) };
+        let believed = [key(1), key(2)].map(|key| KeyEntry::new(key.public_key(), "x"));
+        let trust = JsTrust { keys: KeyList::from_local_keys(believed), ..JsTrust::empty(now()) };
         let other = manifest(storage.clone(), COUNT);
         let plugin = plugins::js(&signed_by(2, &other), &trust, &host).unwrap();
         assert_eq!(call(&using(plugin).await, "go", json!({})).await.unwrap(), 1);
@@ -293,7 +299,7 @@ async fn data_is_kept_for_a_plugin_and_whoever_signed_it() {
 
 #[tokio::test]
 async fn storage_is_bounded_by_the_manifest_and_by_the_host() {
-    let quota = Quota { keys: 8, bytes: 20 };
+    let quota = StorageQuota { keys: 8, bytes: 20 };
     let host = host_with(JsOptions { quota, ..JsOptions::default() });
     let code =
         "try { await storage.set('k', 'x'.repeat(args.n)); return 'ok' } catch (e) { return e.message }";
@@ -307,7 +313,7 @@ async fn storage_is_bounded_by_the_manifest_and_by_the_host() {
 
 #[tokio::test]
 async fn limits_hold_and_the_largest_code_runs() {
-    let limits = Limits { compute: Duration::from_millis(100), ..JsOptions::default().limits };
+    let limits = SandboxLimits { compute: Duration::from_millis(100), ..JsOptions::default().limits };
     let host = host_with(JsOptions { limits, ..JsOptions::default() });
     let error = run_with(json!({}), "for (;;);", &host).await.unwrap_err();
     assert!(error.contains("computed for longer"), "{error}");
@@ -323,8 +329,8 @@ async fn limits_hold_and_the_largest_code_runs() {
 async fn a_call_that_nobody_waits_for_ends() {
     let plugin = plugins::js(&signed(&manifest(json!({}), "for (;;) await 0")), &trust(), &host()).unwrap();
     let client = using(plugin).await;
-    let cx = ToolContext::unwatched("c", "go");
-    cx.cancelled().cancel();
+    let cx = ToolContext::detached("c", "go");
+    cx.cancellation().cancel();
     assert_eq!(call_in(&client, json!({}), &cx).await.unwrap_err(), "the run was cancelled");
 }
 
@@ -332,7 +338,7 @@ async fn a_call_that_nobody_waits_for_ends() {
 async fn what_got_stuck_stays_off_for_the_rest_of_the_process() {
     // Steps that take long inside the engine, which looks at the clock between many of them. It ends by itself, later.
     let code = "if (args.n) { const b = (1n << 500000n) - 1n; for (let i = 0; i < 12; i++) b * b } return 1";
-    let limits = Limits {
+    let limits = SandboxLimits {
         time: Duration::from_millis(100),
         grace: Duration::from_millis(50),
         ..JsOptions::default().limits

@@ -6,8 +6,8 @@ use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::json;
 use tempfile::TempDir;
 use toolyard_client_sdk::{
-    Hooks as _, OwnTools, Tool,
-    plugins::mcp::{Bridge, McpOptions, McpServer, ServerState},
+    Hooks as _, PluginTools, Tool,
+    plugins::mcp::{McpBridge, McpOptions, McpServer, ServerState},
 };
 
 use crate::world::{call, mcp_options, names, registered, until};
@@ -62,7 +62,7 @@ const WORKS: &str = r#"say "$id" '{"content":[{"type":"text","text":"gone"}]}'"#
 #[tokio::test]
 async fn a_process_is_gone_when_the_plugin_is() {
     let shell = Shell::new();
-    let bridge = Bridge::new([shell.server(WORKS, "")], mcp_options());
+    let bridge = McpBridge::new([shell.server(WORKS, "")], mcp_options());
     let tools = registered(&bridge).await.get();
     assert_eq!(go(&tools).await.unwrap(), "gone");
     let [pid] = shell.pids()[..] else { panic!("one process") };
@@ -74,7 +74,7 @@ async fn a_process_is_gone_when_the_plugin_is() {
 #[tokio::test]
 async fn a_process_that_will_not_go_is_killed() {
     let shell = Shell::new();
-    let bridge = Bridge::new([shell.server(WORKS, "while :; do sleep 1000; done")], mcp_options());
+    let bridge = McpBridge::new([shell.server(WORKS, "while :; do sleep 1000; done")], mcp_options());
     registered(&bridge).await;
     let [pid] = shell.pids()[..] else { panic!("one process") };
     bridge.on_unregister().await;
@@ -84,7 +84,7 @@ async fn a_process_that_will_not_go_is_killed() {
 #[tokio::test]
 async fn a_process_is_gone_when_the_bridge_is_dropped() {
     let shell = Shell::new();
-    let bridge = Bridge::new([shell.server(WORKS, "")], mcp_options());
+    let bridge = McpBridge::new([shell.server(WORKS, "")], mcp_options());
     let plugin = bridge.plugin();
     let own = registered(&bridge).await;
     let [pid] = shell.pids()[..] else { panic!("one process") };
@@ -98,14 +98,14 @@ async fn a_process_is_gone_when_the_bridge_is_dropped() {
 #[tokio::test]
 async fn a_server_that_died_is_started_anew_by_the_next_call() {
     let shell = Shell::new();
-    let bridge = Bridge::new([shell.server(WORKS, "")], mcp_options());
+    let bridge = McpBridge::new([shell.server(WORKS, "")], mcp_options());
     let own = registered(&bridge).await;
     kill_process(shell.pids()[0], Signal::KILL).unwrap();
-    until("its death is noticed", || matches!(bridge.servers()[0].state, ServerState::Down(_))).await;
+    until("its death is noticed", || matches!(bridge.server_statuses()[0].state, ServerState::Down(_))).await;
     assert_eq!(names(&own.get()), ["mcp_sh_go"], "its tools stay");
     assert_eq!(go(&own.get()).await.unwrap(), "gone");
     assert_eq!(shell.pids().len(), 2);
-    until("it is up again", || bridge.servers()[0].state == ServerState::Up).await;
+    until("it is up again", || bridge.server_statuses()[0].state == ServerState::Up).await;
     bridge.on_unregister().await;
     assert!(shell.pids().into_iter().all(is_gone));
 }
@@ -113,7 +113,7 @@ async fn a_server_that_died_is_started_anew_by_the_next_call() {
 #[tokio::test]
 async fn a_server_that_keeps_dying_is_left_alone_after_a_while() {
     let shell = Shell::new();
-    let bridge = Bridge::new([shell.server("exit 3", "")], mcp_options());
+    let bridge = McpBridge::new([shell.server("exit 3", "")], mcp_options());
     let tools = registered(&bridge).await.get();
     for start in 1..=5 {
         let error = go(&tools).await.unwrap_err();
@@ -142,8 +142,8 @@ async fn a_server_that_never_answers_is_given_up_and_killed() {
         ],
     );
     let options = McpOptions { connect_limit: Duration::from_millis(300), ..mcp_options() };
-    let bridge = Bridge::new([silent], options);
-    let refused = bridge.on_register(&OwnTools::alone("mcp")).await.unwrap_err().0;
+    let bridge = McpBridge::new([silent], options);
+    let refused = bridge.on_register(&PluginTools::detached("mcp")).await.unwrap_err().0;
     assert!(refused.contains("no answer within 300ms"), "{refused}");
     assert!(
         Path::new(&pids).exists() && shell.pids().into_iter().all(is_gone),

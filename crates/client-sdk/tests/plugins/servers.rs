@@ -12,7 +12,7 @@ use tokio::{
 };
 use toolyard_client_sdk::{
     Hooks as _, Tool, ToolContext,
-    plugins::mcp::{Bridge, McpServer, ServerState},
+    plugins::mcp::{McpBridge, McpServer, ServerState},
 };
 
 use crate::{
@@ -77,7 +77,7 @@ async fn try_everything(tools: &[Tool]) {
 async fn everything_over_pipes() {
     let folder = tempfile::tempdir().unwrap();
     let server = noted("everything", &folder, "server-everything", "stdio").env("GIVEN", "yes");
-    let bridge = Bridge::new([server], mcp_options());
+    let bridge = McpBridge::new([server], mcp_options());
     let own = registered(&bridge).await;
     let tools = own.get();
     try_everything(&tools).await;
@@ -99,10 +99,10 @@ async fn everything_over_pipes() {
 #[tokio::test]
 async fn everything_dies_in_a_call_and_comes_back() {
     let folder = tempfile::tempdir().unwrap();
-    let bridge = Bridge::new([noted("everything", &folder, "server-everything", "stdio")], mcp_options());
+    let bridge = McpBridge::new([noted("everything", &folder, "server-everything", "stdio")], mcp_options());
     let tools = registered(&bridge).await.get();
     let first = pid_in(&folder);
-    let cx = ToolContext::unwatched("c", named(&tools, "mcp_everything_trigger_long_running_operation"));
+    let cx = ToolContext::detached("c", named(&tools, "mcp_everything_trigger_long_running_operation"));
     let (answer, ()) = tokio::join!(call_in(&tools, json!({ "duration": 1000, "steps": 1 }), &cx), async {
         rustix::process::kill_process(first, rustix::process::Signal::KILL).unwrap();
     });
@@ -148,7 +148,7 @@ async fn everything_at(port: u16) -> (Child, String) {
 #[tokio::test]
 async fn everything_over_the_net() {
     let (_server, url) = everything_over_http().await;
-    let bridge = Bridge::new([McpServer::url("everything", url)], mcp_options());
+    let bridge = McpBridge::new([McpServer::url("everything", url)], mcp_options());
     let tools = registered(&bridge).await.get();
     try_everything(&tools).await;
     bridge.on_unregister().await;
@@ -159,7 +159,7 @@ async fn everything_over_the_net() {
 async fn everything_is_restarted_at_the_same_address() {
     let (mut server, url) = everything_over_http().await;
     let port = url.rsplit(':').next().and_then(|rest| rest.split('/').next()).unwrap().parse().unwrap();
-    let bridge = Bridge::new([McpServer::url("everything", url)], mcp_options());
+    let bridge = McpBridge::new([McpServer::url("everything", url)], mcp_options());
     let tools = registered(&bridge).await.get();
     let echo = || call(&tools, named(&tools, "mcp_everything_echo"), json!({ "message": "hello" }));
     assert_eq!(echo().await.unwrap(), "Echo: hello");
@@ -178,7 +178,7 @@ async fn files_over_pipes_beside_everything() {
     let mut everything = McpServer::url("everything", url);
     everything.include = vec!["echo".to_owned()];
     let server = noted("files", &folder, "server-filesystem", &format!("'{}'", root.display()));
-    let bridge = Bridge::new([server, everything], mcp_options());
+    let bridge = McpBridge::new([server, everything], mcp_options());
     let tools = registered(&bridge).await.get();
     check_rules(&tools);
     let offered: BTreeSet<_> = names(&tools).into_iter().collect();
@@ -196,7 +196,7 @@ async fn files_over_pipes_beside_everything() {
     let outside =
         call(&tools, "mcp_files_read_text_file", json!({ "path": "/etc/passwd" })).await.unwrap_err();
     assert!(outside.contains("Access denied"), "{outside}");
-    assert!(bridge.servers().iter().all(|server| server.state == ServerState::Up));
+    assert!(bridge.server_statuses().iter().all(|server| server.state == ServerState::Up));
     let pid = pid_in(&folder);
     bridge.on_unregister().await;
     assert!(is_gone(pid));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use toolyard_client_sdk::{
     Tool,
-    plugins::sqlite::{SqliteOptions, sqlite, tools},
+    plugins::sqlite::{SqliteOptions, sqlite, sqlite_tools},
 };
 
 use crate::world::{call, check_rules, names};
@@ -42,7 +42,7 @@ impl Shop {
     }
 
     pub(crate) fn tools(&self) -> Vec<Tool> {
-        tools(self.path(), SqliteOptions::default()).unwrap()
+        sqlite_tools(self.path(), SqliteOptions::default()).unwrap()
     }
 
     pub(crate) async fn query(&self, sql: &str) -> Result<Value, String> {
@@ -237,7 +237,10 @@ async fn a_file_that_is_no_database_is_told_at_once() {
 async fn each_database_can_have_its_own_name() {
     let shop = Shop::new();
     let options = SqliteOptions { name: "shop".to_owned(), ..SqliteOptions::default() };
-    assert_eq!(names(&tools(shop.path(), options.clone()).unwrap()), ["shop_list_tables", "shop_query"]);
+    assert_eq!(
+        names(&sqlite_tools(shop.path(), options.clone()).unwrap()),
+        ["shop_list_tables", "shop_query"]
+    );
     assert_eq!(sqlite(shop.path(), options).unwrap().name(), "shop");
 }
 

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use toolyard_client_sdk::plugins::sqlite::{MAX_CELL_CHARS, MAX_VALUE_BYTES, SqliteOptions, tools};
+use toolyard_client_sdk::plugins::sqlite::{MAX_CELL_CHARS, MAX_VALUE_BYTES, SqliteOptions, sqlite_tools};
 
 use crate::{sqlite::Shop, world::call};
 
 const COUNT: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT";
 
 async fn query(shop: &Shop, options: SqliteOptions, arguments: Value) -> Result<Value, String> {
-    call(&tools(shop.path(), options).unwrap(), "sqlite_query", arguments).await
+    call(&sqlite_tools(shop.path(), options).unwrap(), "sqlite_query", arguments).await
 }
 
 fn quick() -> SqliteOptions {
@@ -133,7 +133,7 @@ async fn a_list_of_tables_is_bounded() {
               SELECT value + 1 FROM n LIMIT 10001) SELECT value FROM n)");
     let options = SqliteOptions { max_output_bytes: 1024 * 1024, ..SqliteOptions::default() };
     let list = |options: SqliteOptions, arguments: Value| {
-        let tools = tools(shop.path(), options).unwrap();
+        let tools = sqlite_tools(shop.path(), options).unwrap();
         async move { call(&tools, "sqlite_list_tables", arguments).await.unwrap() }
     };
     let wide = list(options.clone(), json!({ "name": "wide" })).await;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 use toolyard_client_sdk::{
-    OwnTools, Tool, ToolContext,
-    plugins::mcp::{Bridge, McpOptions},
+    PluginTools, Tool, ToolContext,
+    plugins::mcp::{McpBridge, McpOptions},
 };
 
 /// Longer than anything takes that works.
@@ -14,7 +14,7 @@ pub(crate) const WAIT: Duration = Duration::from_secs(30);
 
 /// Calls a tool as a client does: by its name, among all that are offered.
 pub(crate) async fn call(tools: &[Tool], name: &str, arguments: Value) -> Result<Value, String> {
-    call_in(tools, arguments, &ToolContext::unwatched("call-1", name)).await
+    call_in(tools, arguments, &ToolContext::detached("call-1", name)).await
 }
 
 pub(crate) async fn call_in(tools: &[Tool], arguments: Value, cx: &ToolContext) -> Result<Value, String> {
@@ -32,7 +32,8 @@ pub(crate) fn names(tools: &[Tool]) -> Vec<&str> {
 /// Every definition keeps the rules that the server has for tools of clients.
 pub(crate) fn check_rules(tools: &[Tool]) {
     let definitions: Vec<_> = tools.iter().map(|tool| tool.definition().clone()).collect();
-    toolyard_protocol::chat::client_tool::check(&definitions, &Default::default(), |_| false).unwrap();
+    toolyard_protocol::chat::client_tool::check_client_tools(&definitions, &Default::default(), |_| false)
+        .unwrap();
 }
 
 /// Waits for something that no event tells.
@@ -51,9 +52,9 @@ pub(crate) fn mcp_options() -> McpOptions {
 }
 
 /// A bridge that is registered, and its tools.
-pub(crate) async fn registered(bridge: &Bridge) -> OwnTools {
+pub(crate) async fn registered(bridge: &McpBridge) -> PluginTools {
     use toolyard_client_sdk::Hooks as _;
-    let own = OwnTools::alone("mcp");
+    let own = PluginTools::detached("mcp");
     bridge.on_register(&own).await.unwrap();
     own
 }

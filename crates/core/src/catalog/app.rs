@@ -9,23 +9,23 @@ use std::{
 use jiff::Timestamp;
 use serde_json::{Value, value::RawValue};
 use toolyard_protocol::{
-    Alias, PackageName, Problem, ToolName, UserId,
-    items::Items,
+    PackageName, Problem, ToolAlias, ToolName, UserId,
+    items::AppItems,
     mcp::{mirrored, uri},
     raw::RawFields,
     tool::{MAX_TOOLS, ToolDefinition},
-    upstream::{SetAside, UpstreamDetails},
+    upstream::{UpstreamDetails, UpstreamIssue},
 };
 
 use super::{
     MAX_INLINE_LOAD_BYTES, filter,
-    item::{Item, ListKind},
-    tool::{AppHead, Gauge, Tool},
+    item::{CatalogItem, McpListKind},
+    tool::{AppHead, CallGauge, Tool},
 };
 use crate::{
-    ports::{AppRecord, Origin, StoredOffer, StoredSet, UserPlugin},
+    ports::{AppRecord, PackageOrigin, StoredOffer, StoredToolSet, UserPlugin},
     schema::{
-        Schema,
+        CompiledSchema,
         pool::{SET_TIMEOUT, WorkOwner, WorkPool},
         shared,
     },
@@ -47,15 +47,15 @@ pub struct AppEntry {
     /// The tools.
     pub tools: Vec<Arc<Tool>>,
     /// The prompts.
-    pub prompts: Vec<Arc<Item>>,
+    pub prompts: Vec<Arc<CatalogItem>>,
     /// The resources.
-    pub resources: Vec<Arc<Item>>,
+    pub resources: Vec<Arc<CatalogItem>>,
     /// The resource templates.
-    pub templates: Vec<Arc<Item>>,
+    pub templates: Vec<Arc<CatalogItem>>,
     /// What cannot be used, and why.
-    pub set_aside: Vec<SetAside>,
+    pub set_aside: Vec<UpstreamIssue>,
     /// What can be used, but not as it came, and why.
-    pub warnings: Vec<SetAside>,
+    pub warnings: Vec<UpstreamIssue>,
     /// When an upstream's lists were read.
     pub listed_at: Option<Timestamp>,
     /// Whether it completes arguments.
@@ -66,7 +66,7 @@ pub struct AppEntry {
 }
 
 impl AppEntry {
-    fn empty(head: Arc<AppHead>, user: Option<UserId>) -> Self {
+    fn new(head: Arc<AppHead>, user: Option<UserId>) -> Self {
         Self {
             key: EntryKey { package: head.package().clone(), user },
             head,
@@ -83,69 +83,83 @@ impl AppEntry {
     }
 
     /// An app with its stored tools, prompts and resources.
-    pub(crate) fn app(record: AppRecord, revision: u64, gauge: Arc<Gauge>, set: Option<&StoredSet>) -> Self {
+    pub(crate) fn from_app(
+        record: AppRecord,
+        revision: u64,
+        gauge: Arc<CallGauge>,
+        set: Option<&StoredToolSet>,
+    ) -> Self {
         let has_resources = set.is_some_and(|set| set.items.has_resources());
-        let mut entry = Self::empty(Arc::new(AppHead { record, revision, gauge, has_resources }), None);
+        let mut entry = Self::new(Arc::new(AppHead { record, revision, gauge, has_resources }), None);
         let Some(set) = set else { return entry };
         // Stored sets were checked; one that an older version let through loses that tool, not the whole app.
         for (index, raw) in set.tools.iter().enumerate() {
-            match ToolDefinition::read(raw, &format!("tools[{index}]")) {
-                Ok(definition) => entry.take(Tool::new(&entry.head, definition)),
-                Err(problems) => entry.lose(format!("tools[{index}]"), in_words(&problems)),
+            match ToolDefinition::parse(raw, &format!("tools[{index}]")) {
+                Ok(definition) => entry.add_tool(Tool::new(&entry.head, definition)),
+                Err(problems) => entry.reject(format!("tools[{index}]"), join_problems(&problems)),
             }
         }
-        entry.fill(ListKind::Prompts, &set.items.prompts, |_| None);
-        entry.fill(ListKind::Resources, &set.items.resources, |_| None);
-        entry.fill(ListKind::Templates, &set.items.resource_templates, |_| None);
+        entry.add_items(McpListKind::Prompts, &set.items.prompts, |_| None);
+        entry.add_items(McpListKind::Resources, &set.items.resources, |_| None);
+        entry.add_items(McpListKind::Templates, &set.items.resource_templates, |_| None);
         entry
     }
 
     /// An upstream with what it offered last. One bad tool is set aside; the rest stays.
-    pub(crate) fn upstream(
+    pub(crate) fn from_upstream(
         record: AppRecord,
         revision: u64,
-        gauge: Arc<Gauge>,
+        gauge: Arc<CallGauge>,
         user: Option<UserId>,
         stored: Option<StoredOffer>,
     ) -> Self {
         let details = record.upstream().map(|upstream| upstream.details.clone()).unwrap_or_default();
         let head = AppHead { record, revision, gauge, has_resources: true };
-        let mut entry = Self::empty(Arc::new(head), user);
+        let mut entry = Self::new(Arc::new(head), user);
         let Some(StoredOffer { offer, at, .. }) = stored else { return entry };
         (entry.listed_at, entry.completes, entry.subscribes) = (Some(at), offer.completes, offer.subscribes);
         for why in offer.incomplete {
-            entry.lose("*".to_owned(), why);
+            entry.reject("*".to_owned(), why);
         }
         let mut names = HashSet::new();
         for (index, raw) in offer.tools.iter().enumerate() {
             match read_tool(&entry.head, &details, raw) {
                 _ if entry.tools.len() >= MAX_TOOLS => {
-                    entry.lose(
-                        shown_name(raw, index, ListKind::Tools),
+                    entry.reject(
+                        display_name(raw, index, McpListKind::Tools),
                         format!("more than {MAX_TOOLS} tools"),
                     );
                 }
                 Ok(tool) if !names.insert(tool.name.clone()) => {
-                    entry.lose(tool.name.local().to_owned(), "a tool of that name came before".to_owned());
+                    entry.reject(
+                        tool.name.local_name().to_owned(),
+                        "a tool of that name came before".to_owned(),
+                    );
                 }
-                Ok(tool) => entry.take_usable(tool),
-                Err(why) => entry.lose(shown_name(raw, index, ListKind::Tools), why),
+                Ok(tool) => entry.add_if_usable(tool),
+                Err(why) => entry.reject(display_name(raw, index, McpListKind::Tools), why),
             }
         }
-        let refused = |item: &Item| filter::refused(&details, &item.remote).map(str::to_owned);
-        entry.fill(ListKind::Prompts, &offer.prompts, refused);
-        entry.fill(ListKind::Resources, &offer.resources, refused);
-        entry.fill(ListKind::Templates, &offer.templates, refused);
+        let refused =
+            |item: &CatalogItem| filter::exclusion_reason(&details, &item.remote).map(str::to_owned);
+        entry.add_items(McpListKind::Prompts, &offer.prompts, refused);
+        entry.add_items(McpListKind::Resources, &offer.resources, refused);
+        entry.add_items(McpListKind::Templates, &offer.templates, refused);
         entry
     }
 
     /// A plugin of one user's.
-    pub(crate) fn plugin(plugin: UserPlugin, revision: u64, gauge: Arc<Gauge>, user: UserId) -> Self {
+    pub(crate) fn from_plugin(
+        plugin: UserPlugin,
+        revision: u64,
+        gauge: Arc<CallGauge>,
+        user: UserId,
+    ) -> Self {
         let record = AppRecord {
             owner: user.as_str().to_owned(),
             package: plugin.package,
             details: plugin.details,
-            origin: Origin::Plugin(plugin.hash),
+            origin: PackageOrigin::Plugin(plugin.hash),
             assistant: false,
             tools_version: 1,
             tool_count: plugin.tools.len() as u64,
@@ -153,12 +167,12 @@ impl AppEntry {
             updated_at: plugin.at,
         };
         let head = AppHead { record, revision, gauge, has_resources: false };
-        let mut entry = Self::empty(Arc::new(head), Some(user));
+        let mut entry = Self::new(Arc::new(head), Some(user));
         for (index, raw) in plugin.tools.iter().enumerate() {
-            match ToolDefinition::read(raw, "tool") {
-                Ok(definition) => entry.take_usable(Tool::new(&entry.head, definition)),
+            match ToolDefinition::parse(raw, "tool") {
+                Ok(definition) => entry.add_if_usable(Tool::new(&entry.head, definition)),
                 Err(problems) => {
-                    entry.lose(shown_name(raw, index, ListKind::Tools), in_words(&problems));
+                    entry.reject(display_name(raw, index, McpListKind::Tools), join_problems(&problems));
                 }
             }
         }
@@ -166,132 +180,138 @@ impl AppEntry {
     }
 
     /// Fills one list of items. One that cannot be used is set aside; the rest stays.
-    fn fill(&mut self, kind: ListKind, raws: &[Box<RawValue>], refused: impl Fn(&Item) -> Option<String>) {
+    fn add_items(
+        &mut self,
+        kind: McpListKind,
+        raws: &[Box<RawValue>],
+        refused: impl Fn(&CatalogItem) -> Option<String>,
+    ) {
         let mut names = HashSet::new();
         let mut taken = Vec::new();
         for (index, raw) in raws.iter().enumerate() {
             let read = read_item(&self.head, kind, raw);
             match read.and_then(|item| refused(&item).map_or(Ok(item), Err)) {
                 _ if taken.len() >= MAX_TOOLS => {
-                    self.lose(shown_name(raw, index, kind), format!("more than {MAX_TOOLS}"));
+                    self.reject(display_name(raw, index, kind), format!("more than {MAX_TOOLS}"));
                 }
                 Ok(item) if names.insert(item.name.clone()) => taken.push(Arc::new(item)),
-                Ok(item) => self.lose(item.remote.to_string(), "one of that name came before".to_owned()),
-                Err(why) => self.lose(shown_name(raw, index, kind), why),
+                Ok(item) => self.reject(item.remote.to_string(), "one of that name came before".to_owned()),
+                Err(why) => self.reject(display_name(raw, index, kind), why),
             }
         }
         match kind {
-            ListKind::Prompts => self.prompts = taken,
-            ListKind::Resources => self.resources = taken,
-            ListKind::Templates | ListKind::Tools => self.templates = taken,
+            McpListKind::Prompts => self.prompts = taken,
+            McpListKind::Resources => self.resources = taken,
+            McpListKind::Templates | McpListKind::Tools => self.templates = taken,
         }
     }
 
     /// Takes a tool that nobody checked when it came. One whose schemas are known to be of no use could not be called.
-    fn take_usable(&mut self, tool: Tool) {
+    fn add_if_usable(&mut self, tool: Tool) {
         match tool.known_fault() {
-            Some(problem) => self.lose(tool.name.local().to_owned(), unusable(&problem)),
-            None => self.take(tool),
+            Some(problem) => self.reject(tool.name.local_name().to_owned(), unusable_reason(&problem)),
+            None => self.add_tool(tool),
         }
     }
 
-    fn take(&mut self, tool: Tool) {
+    fn add_tool(&mut self, tool: Tool) {
         let removed = tool.definition.invisible_chars;
         if removed > 0 {
             let reason = format!("{removed} invisible characters were taken out of its texts");
             tracing::warn!(tool = %tool.name, removed, "invisible characters removed");
-            self.warnings.push(SetAside { name: tool.name.local().to_owned(), reason });
+            self.warnings.push(UpstreamIssue { name: tool.name.local_name().to_owned(), reason });
         }
         self.tools.push(Arc::new(tool));
     }
 
-    fn lose(&mut self, name: String, reason: String) {
+    fn reject(&mut self, name: String, reason: String) {
         tracing::warn!(app = %self.head.package(), name, reason, "set aside");
-        self.set_aside.push(SetAside { name, reason });
+        self.set_aside.push(UpstreamIssue { name, reason });
     }
 }
 
 /// Why a tool is hidden, for its owner.
-pub(super) fn unusable(problem: &Problem) -> String {
+pub(super) fn unusable_reason(problem: &Problem) -> String {
     format!("it cannot be called: {problem}")
 }
 
 /// Finds out which schemas of definitions that nobody checked when they came are of no use, on the pool. Where the pool has
 /// no room the definitions are shown, and the first call finds out.
-pub(super) async fn judge_definitions(package: &PackageName, tools: &[Box<RawValue>]) {
+pub(super) async fn precheck_schemas(package: &PackageName, tools: &[Box<RawValue>]) {
     let tools: Vec<Box<RawValue>> = tools.iter().take(MAX_TOOLS).cloned().collect();
     let is_small = tools.iter().map(|raw| raw.get().len()).sum::<usize>() <= MAX_INLINE_LOAD_BYTES;
-    let is_known = |schema: &Value| shared::digest_of(schema).is_none_or(|it| shared::verdict(&it).is_some());
+    let is_known =
+        |schema: &Value| shared::schema_digest(schema).is_none_or(|it| shared::known_verdict(&it).is_some());
     if is_small && tools.iter().flat_map(|raw| schemas_in(raw)).all(|(_, schema)| is_known(&schema)) {
         return;
     }
     let judge = move || {
         for (path, schema) in tools.iter().flat_map(|raw| schemas_in(raw)) {
-            shared::judge(&schema, path);
+            shared::precheck_schema(&schema, path);
         }
     };
-    let owner = WorkOwner::package(package);
-    if let Err(error) = WorkPool::shared().run_within(&owner, SET_TIMEOUT, judge).await {
+    let owner = WorkOwner::for_package(package);
+    if let Err(error) = WorkPool::global().run_within(&owner, SET_TIMEOUT, judge).await {
         tracing::warn!(app = %package, %error, "schemas not checked when loaded");
     }
 }
 
 /// The schemas of a definition that can be read, each with its place.
 fn schemas_in(raw: &RawValue) -> impl Iterator<Item = (&'static str, Value)> {
-    let definition = ToolDefinition::read(raw, "tool").ok();
+    let definition = ToolDefinition::parse(raw, "tool").ok();
     let output = definition.as_ref().and_then(ToolDefinition::output_schema);
     let input = definition.map(|definition| ("inputSchema", definition.input_schema()));
     input.into_iter().chain(output.map(|schema| ("outputSchema", schema)))
 }
 
 fn read_tool(app: &Arc<AppHead>, details: &UpstreamDetails, raw: &RawValue) -> Result<Tool, String> {
-    let definition = ToolDefinition::read(raw, "tool").map_err(|problems| in_words(&problems))?;
+    let definition = ToolDefinition::parse(raw, "tool").map_err(|problems| join_problems(&problems))?;
     let remote = definition.name.as_str().to_owned();
-    if let Some(why) = filter::refused(details, &remote) {
+    if let Some(why) = filter::exclusion_reason(details, &remote) {
         return Err(why.to_owned());
     }
-    mirrored::of(&definition.input_schema())?;
+    mirrored::mirrored_parameters(&definition.input_schema())?;
     let definition = match details.rename.get(&remote) {
-        Some(name) => definition.renamed(name.parse().map_err(|error| format!("renamed: {error}"))?),
+        Some(name) => definition.with_name(name.parse().map_err(|error| format!("renamed: {error}"))?),
         None => definition,
     };
     let definition = match details.category {
         Some(category) => definition.with_category(category),
         None => definition,
     };
-    Ok(Tool::of_upstream(app, definition, &remote))
+    Ok(Tool::with_remote_name(app, definition, &remote))
 }
 
-fn read_item(app: &Arc<AppHead>, kind: ListKind, raw: &RawValue) -> Result<Item, String> {
+fn read_item(app: &Arc<AppHead>, kind: McpListKind, raw: &RawValue) -> Result<CatalogItem, String> {
     match kind {
-        ListKind::Prompts => Item::prompt(app, raw),
-        ListKind::Resources => Item::resource(app, raw),
-        ListKind::Templates | ListKind::Tools => Item::template(app, raw),
+        McpListKind::Prompts => CatalogItem::parse_prompt(app, raw),
+        McpListKind::Resources => CatalogItem::parse_resource(app, raw),
+        McpListKind::Templates | McpListKind::Tools => CatalogItem::parse_template(app, raw),
     }
 }
 
 /// What something that cannot be used is called: its name where it has one that can be shown, else its place.
-fn shown_name(raw: &RawValue, index: usize, kind: ListKind) -> String {
+fn display_name(raw: &RawValue, index: usize, kind: McpListKind) -> String {
     let fields: RawFields = serde_json::from_str(raw.get()).unwrap_or_default();
-    let name = fields.read::<String>("name").and_then(Result::ok);
+    let name = fields.parse_field::<String>("name").and_then(Result::ok);
     let fits = |name: &String| name.parse::<toolyard_protocol::LocalName>().is_ok() && !name.contains(':');
-    name.filter(fits).unwrap_or_else(|| format!("{}[{index}]", kind.member()))
+    name.filter(fits).unwrap_or_else(|| format!("{}[{index}]", kind.member_name()))
 }
 
-fn in_words(problems: &[Problem]) -> String {
+fn join_problems(problems: &[Problem]) -> String {
     problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// The URI under which a package's page of a user interface is listed.
 pub(super) fn ui_uri(app: &AppHead, found: &str) -> Option<String> {
-    app.has_resources.then(|| uri::mapped(app.package(), found)).flatten()
+    app.has_resources.then(|| uri::map_uri(app.package(), found)).flatten()
 }
 
 /// Which tools of a set cannot have their alias, because another one had it first.
 pub fn alias_clashes(
     package: &PackageName,
     definitions: &[ToolDefinition],
-    owners: &HashMap<Alias, ToolName>,
+    owners: &HashMap<ToolAlias, ToolName>,
 ) -> Vec<Problem> {
     let names = definitions.iter().map(|tool| ToolName::new(package, &tool.name)).enumerate();
     let clashes = names.filter_map(|(index, name)| {
@@ -304,31 +324,38 @@ pub fn alias_clashes(
     clashes.collect()
 }
 
-/// [`check_set`] on the pool: a set is as large as its sender likes.
-pub async fn check_set_on_pool(
+/// [`validate_tool_set`] on the pool: a set is as large as its sender likes.
+pub async fn validate_tool_set_on_pool(
     package: &PackageName,
     tools: &[Box<RawValue>],
-    items: &Items,
+    items: &AppItems,
 ) -> Result<Vec<ToolDefinition>, Vec<Problem>> {
     let (tools, items) = (tools.to_vec(), items.clone());
-    let owner = WorkOwner::package(package);
-    let checked = WorkPool::shared().run_within(&owner, SET_TIMEOUT, move || check_set(&tools, &items)).await;
+    let owner = WorkOwner::for_package(package);
+    let checked =
+        WorkPool::global().run_within(&owner, SET_TIMEOUT, move || validate_tool_set(&tools, &items)).await;
     checked.unwrap_or_else(|error| Err(vec![Problem::new("tools", format!("cannot be checked: {error}"))]))
 }
 
 /// Reads a set and compiles its schemas: every problem at once, or the definitions.
-pub fn check_set(tools: &[Box<RawValue>], items: &Items) -> Result<Vec<ToolDefinition>, Vec<Problem>> {
-    let (definitions, mut problems) = match ToolDefinition::read_set(tools) {
+pub fn validate_tool_set(
+    tools: &[Box<RawValue>],
+    items: &AppItems,
+) -> Result<Vec<ToolDefinition>, Vec<Problem>> {
+    let (definitions, mut problems) = match ToolDefinition::parse_set(tools) {
         Ok(definitions) => (definitions, Vec::new()),
         Err(problems) => (Vec::new(), problems),
     };
     for (index, tool) in definitions.iter().enumerate() {
         let at = |member: &str| format!("tools[{index}].{member}");
         let input = tool.input_schema();
-        problems.extend(Schema::compile(&input, &at("inputSchema")).err());
+        problems.extend(CompiledSchema::compile(&input, &at("inputSchema")).err());
         let output = tool.output_schema();
-        problems.extend(output.and_then(|schema| Schema::compile(&schema, &at("outputSchema")).err()));
-        problems.extend(mirrored::of(&input).err().map(|why| Problem::new(at("inputSchema"), why)));
+        problems
+            .extend(output.and_then(|schema| CompiledSchema::compile(&schema, &at("outputSchema")).err()));
+        problems.extend(
+            mirrored::mirrored_parameters(&input).err().map(|why| Problem::new(at("inputSchema"), why)),
+        );
     }
     problems.extend(items.problems());
     problems.truncate(toolyard_protocol::tool::MAX_PROBLEMS);
@@ -347,7 +374,7 @@ mod tests {
         let package: PackageName = "com.a-b".parse().unwrap();
         let tools =
             ["pay", "ask"].map(|name| to_raw(&json!({ "name": name, "inputSchema": { "type": "object" } })));
-        let definitions = check_set(&tools, &Items::default()).unwrap();
+        let definitions = validate_tool_set(&tools, &AppItems::default()).unwrap();
         let [pay, ask] = ["com.a-b:pay", "com.a-b:ask"].map(|name| name.parse::<ToolName>().unwrap());
         let victim: ToolName = "com.victim-b:pay".parse().unwrap();
         let owners = HashMap::from([(pay.alias(), victim), (ask.alias(), ask.clone())]);
@@ -381,12 +408,12 @@ mod tests {
         };
         let tools: Vec<_> = (0..5_000).map(tool).collect();
         let bytes: usize = tools.iter().map(|tool| tool.get().len()).sum();
-        let set = StoredSet { items: Items::default(), hash: String::new(), by: String::new(), tools };
+        let set = StoredToolSet { items: AppItems::default(), hash: String::new(), by: String::new(), tools };
         let record = AppRecord {
             owner: String::new(),
             package: "com.a".parse().unwrap(),
             details: Default::default(),
-            origin: Origin::Builtin,
+            origin: PackageOrigin::Builtin,
             assistant: false,
             tools_version: 1,
             tool_count: 0,
@@ -394,7 +421,7 @@ mod tests {
             updated_at: Timestamp::UNIX_EPOCH,
         };
         let before = resident();
-        let entry = AppEntry::app(record, 1, Arc::default(), Some(&set));
+        let entry = AppEntry::from_app(record, 1, Arc::default(), Some(&set));
         let held = resident() - before;
         assert_eq!(entry.tools.len(), 5_000);
         println!("{bytes} bytes of definitions take {held} bytes: {:.1} times", held as f64 / bytes as f64);

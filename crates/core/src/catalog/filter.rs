@@ -1,10 +1,10 @@
 //! What of an upstream's lists is taken, and under which names: the operator's filters.
 
-use toolyard_protocol::{upstream::UpstreamDetails, wildcard::fits};
+use toolyard_protocol::{upstream::UpstreamDetails, wildcard::matches_pattern};
 
 /// Why something is not taken.
-pub(crate) fn refused(details: &UpstreamDetails, name: &str) -> Option<&'static str> {
-    let any = |patterns: &[String]| patterns.iter().any(|pattern| fits(pattern, name));
+pub(crate) fn exclusion_reason(details: &UpstreamDetails, name: &str) -> Option<&'static str> {
+    let any = |patterns: &[String]| patterns.iter().any(|pattern| matches_pattern(pattern, name));
     if !details.include.is_empty() && !any(&details.include) {
         return Some("the operator does not include it");
     }
@@ -13,8 +13,8 @@ pub(crate) fn refused(details: &UpstreamDetails, name: &str) -> Option<&'static 
 
 /// Whether a resource may be read that no list names: templates, links and pages of user interfaces lead to many of
 /// them. Pages belong to tools, so tools that are included bring theirs.
-pub(crate) fn readable(details: &UpstreamDetails, uri: &str) -> bool {
-    let any = |patterns: &[String]| patterns.iter().any(|pattern| fits(pattern, uri));
+pub(crate) fn is_readable(details: &UpstreamDetails, uri: &str) -> bool {
+    let any = |patterns: &[String]| patterns.iter().any(|pattern| matches_pattern(pattern, uri));
     let included = details.include.is_empty() || uri.starts_with("ui://") || any(&details.include);
     included && !any(&details.exclude)
 }
@@ -31,11 +31,11 @@ mod tests {
             exclude: list(&["*secret*"]),
             ..UpstreamDetails::default()
         };
-        assert_eq!(refused(&details, "get_it"), None);
-        assert!(refused(&details, "set_it").is_some());
-        assert!(refused(&details, "get_secret").is_some());
-        assert_eq!(refused(&UpstreamDetails::default(), "anything"), None);
-        assert!(readable(&details, "get_it") && readable(&details, "ui://page"));
-        assert!(!readable(&details, "file:///x") && !readable(&details, "ui://secret"));
+        assert_eq!(exclusion_reason(&details, "get_it"), None);
+        assert!(exclusion_reason(&details, "set_it").is_some());
+        assert!(exclusion_reason(&details, "get_secret").is_some());
+        assert_eq!(exclusion_reason(&UpstreamDetails::default(), "anything"), None);
+        assert!(is_readable(&details, "get_it") && is_readable(&details, "ui://page"));
+        assert!(!is_readable(&details, "file:///x") && !is_readable(&details, "ui://secret"));
     }
 }

@@ -23,7 +23,7 @@ impl ChangeSubscriber for Catalog {
                 if *change == Change::Everything {
                     self.drop_entries(|_| true);
                 }
-                self.everybody.fetch_add(1, Ordering::AcqRel);
+                self.shared_generation.fetch_add(1, Ordering::AcqRel);
             }
         }
     }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 use toolyard_protocol::{
-    Alias, LocalName, ToolName,
+    LocalName, ToolAlias, ToolName,
     mcp::{meta, uri},
     raw::{RawFields, to_raw},
-    visible::{invisible_chars, visible_json},
+    visible::{count_invisible, strip_invisible_json},
 };
 
 use super::tool::AppHead;
@@ -18,7 +18,7 @@ const MAX_ITEM_BYTES: usize = 64 * 1024;
 
 /// A list of the MCP door.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ListKind {
+pub enum McpListKind {
     /// `tools/list`
     Tools,
     /// `prompts/list`
@@ -29,12 +29,12 @@ pub enum ListKind {
     Templates,
 }
 
-impl ListKind {
+impl McpListKind {
     /// Every list.
     pub const ALL: [Self; 4] = [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
 
     /// The member of the result that holds the list.
-    pub const fn member(self) -> &'static str {
+    pub const fn member_name(self) -> &'static str {
         match self {
             Self::Tools => "tools",
             Self::Prompts => "prompts",
@@ -46,7 +46,7 @@ impl ListKind {
 
 /// One prompt, resource or template.
 #[derive(Debug)]
-pub struct Item {
+pub struct CatalogItem {
     /// As it is listed: an alias, or a mapped URI.
     pub name: Arc<str>,
     /// A prompt's canonical name.
@@ -59,33 +59,33 @@ pub struct Item {
     pub listed: Bytes,
 }
 
-impl Item {
+impl CatalogItem {
     /// Reads a prompt, or says why it cannot be used.
-    pub(crate) fn prompt(app: &Arc<AppHead>, raw: &RawValue) -> Result<Self, String> {
-        let (mut fields, remote) = read(raw, "name")?;
+    pub(crate) fn parse_prompt(app: &Arc<AppHead>, raw: &RawValue) -> Result<Self, String> {
+        let (mut fields, remote) = read_fields(raw, "name")?;
         let local: LocalName = remote.parse().map_err(|error| format!("{error}"))?;
         let canonical = ToolName::new(app.package(), &local);
-        let alias: Alias = canonical.alias();
+        let alias: ToolAlias = canonical.alias();
         fields.set("name", to_raw(&alias));
-        let mut about: RawFields = fields.read("_meta").and_then(Result::ok).unwrap_or_default();
+        let mut about: RawFields = fields.parse_field("_meta").and_then(Result::ok).unwrap_or_default();
         about.set(meta::CANONICAL_NAME, to_raw(&canonical));
         fields.set("_meta", about.to_raw());
         Ok(Self::new(app, alias.as_str(), Some(canonical), remote, &fields))
     }
 
     /// Reads a resource, or says why it cannot be used.
-    pub(crate) fn resource(app: &Arc<AppHead>, raw: &RawValue) -> Result<Self, String> {
-        Self::under_uri(app, raw, "uri")
+    pub(crate) fn parse_resource(app: &Arc<AppHead>, raw: &RawValue) -> Result<Self, String> {
+        Self::parse_with_uri(app, raw, "uri")
     }
 
     /// Reads a template, or says why it cannot be used.
-    pub(crate) fn template(app: &Arc<AppHead>, raw: &RawValue) -> Result<Self, String> {
-        Self::under_uri(app, raw, "uriTemplate")
+    pub(crate) fn parse_template(app: &Arc<AppHead>, raw: &RawValue) -> Result<Self, String> {
+        Self::parse_with_uri(app, raw, "uriTemplate")
     }
 
-    fn under_uri(app: &Arc<AppHead>, raw: &RawValue, member: &str) -> Result<Self, String> {
-        let (mut fields, remote) = read(raw, member)?;
-        let mapped = uri::mapped(app.package(), &remote)
+    fn parse_with_uri(app: &Arc<AppHead>, raw: &RawValue, member: &str) -> Result<Self, String> {
+        let (mut fields, remote) = read_fields(raw, member)?;
+        let mapped = uri::map_uri(app.package(), &remote)
             .ok_or_else(|| format!("`{member}`: expected a URI that begins with a scheme"))?;
         fields.set(member, to_raw(&mapped));
         Ok(Self::new(app, &mapped, None, remote, &fields))
@@ -103,19 +103,19 @@ impl Item {
     }
 }
 
-fn read(raw: &RawValue, member: &str) -> Result<(RawFields, String), String> {
+fn read_fields(raw: &RawValue, member: &str) -> Result<(RawFields, String), String> {
     if raw.get().len() > MAX_ITEM_BYTES {
         return Err(format!("larger than {MAX_ITEM_BYTES} bytes"));
     }
-    let named = |fields: &RawFields| fields.read::<String>(member).and_then(Result::ok);
+    let named = |fields: &RawFields| fields.parse_field::<String>(member).and_then(Result::ok);
     let fields: RawFields = serde_json::from_str(raw.get()).map_err(|_| "expected an object".to_owned())?;
     let name = named(&fields).filter(|name| !name.is_empty());
     let name = name.ok_or_else(|| format!("`{member}`: expected a text"))?;
-    if invisible_chars(&name) > 0 {
+    if count_invisible(&name) > 0 {
         // It could look like another one, and its source knows it by every character.
         return Err(format!("`{member}` has invisible characters"));
     }
-    let found = visible_json(raw);
+    let found = strip_invisible_json(raw);
     if let Some(name) = found.bad_name {
         return Err(format!("the name `{name}` in it has invisible characters"));
     }

@@ -37,26 +37,26 @@ use toolyard_protocol::{
     PackageName, ToolName, UserId,
     app::AppDetails,
     device,
-    items::Items,
-    upstream::{UpstreamAuth, id_of},
+    items::AppItems,
+    upstream::{UpstreamAuth, upstream_id},
 };
 
-pub(crate) use self::tool::size_of;
+pub(crate) use self::tool::result_size;
 pub use self::{
-    app::{AppEntry, alias_clashes, check_set, check_set_on_pool},
-    item::{Item, ListKind},
+    app::{AppEntry, alias_clashes, validate_tool_set, validate_tool_set_on_pool},
+    item::{CatalogItem, McpListKind},
     pages::{BadCursor, LIST_TTL_MS},
-    tool::{AppHead, Gauge, Permit, Tool},
-    view::{CatalogView, Listing, Scope, ViewLimits},
+    tool::{AppHead, CallGauge, CallPermit, Tool},
+    view::{CatalogView, ToolListing, ViewLimits, ViewScope},
 };
 use self::{
-    app::{EntryKey, judge_definitions, unusable},
+    app::{EntryKey, precheck_schemas, unusable_reason},
     view::{UserView, ViewBuilder},
 };
 use crate::{
     ports::{
-        AppRecord, ChangeSubscriber, Install, Origin, Plugins, Presence, SourceKind, StoreError, StoredSet,
-        Stores, UserPlugin,
+        AppRecord, ChangeSubscriber, InstalledApp, PackageOrigin, PluginProvider, SourceKind, StoreError,
+        StoredToolSet, Stores, UserPlugin, UserPresence,
     },
     schema::{
         pool::{SET_TIMEOUT, WorkOwner, WorkPool},
@@ -67,36 +67,37 @@ use crate::{
 /// Most bytes of definitions that are read where they are asked for: some milliseconds.
 pub(crate) const MAX_INLINE_LOAD_BYTES: usize = 256 * 1024;
 /// A view that nobody asked for in this time is dropped.
-const IDLE: Duration = Duration::from_secs(600);
+const VIEW_IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// What the catalog reads from.
 pub struct CatalogPorts {
     /// Apps, their tools, who installed what, what is switched off, what upstreams offer.
     pub stores: Stores,
     /// Devices.
-    pub presence: Arc<dyn Presence>,
+    pub presence: Arc<dyn UserPresence>,
     /// The plugins of users, where the operator allows them.
-    pub plugins: Option<Arc<dyn Plugins>>,
+    pub plugins: Option<Arc<dyn PluginProvider>>,
     /// What everybody has without installing anything.
-    pub builtin: Option<Builtin>,
+    pub builtin: Option<BuiltinPackage>,
 }
 
 /// The tools of this program itself: they change with it, so no store knows them.
 #[derive(Debug, Clone)]
-pub struct Builtin {
+pub struct BuiltinPackage {
     record: AppRecord,
-    set: StoredSet,
+    set: StoredToolSet,
 }
 
-impl Builtin {
+impl BuiltinPackage {
     /// These tools, under a reserved name.
     pub fn new(package: PackageName, details: AppDetails, tools: Vec<Box<RawValue>>) -> Self {
-        let set = StoredSet { items: Items::default(), hash: String::new(), by: package.to_string(), tools };
+        let set =
+            StoredToolSet { items: AppItems::default(), hash: String::new(), by: package.to_string(), tools };
         let record = AppRecord {
             owner: package.to_string(),
             package,
             details,
-            origin: Origin::Builtin,
+            origin: PackageOrigin::Builtin,
             assistant: false,
             tools_version: 1,
             tool_count: set.tools.len() as u64,
@@ -115,7 +116,7 @@ pub struct Catalog {
     slots: DashMap<PackageName, Arc<AppSlot>>,
     users: DashMap<UserId, Arc<UserSlot>>,
     epoch: AtomicU64,
-    everybody: AtomicU64,
+    shared_generation: AtomicU64,
     revision: AtomicU64,
     started: Instant,
 }
@@ -123,7 +124,7 @@ pub struct Catalog {
 /// What outlives a revision of an app.
 #[derive(Default)]
 struct AppSlot {
-    gauge: Arc<Gauge>,
+    gauge: Arc<CallGauge>,
     /// One load at a time: after a change everybody asks at once, and a large app is large in every copy.
     loading: tokio::sync::Mutex<()>,
 }
@@ -132,15 +133,15 @@ struct UserSlot {
     generation: AtomicU64,
     /// One build at a time; whoever waited finds it done.
     building: tokio::sync::Mutex<()>,
-    gauge: Arc<Gauge>,
+    gauge: Arc<CallGauge>,
     /// Calls under way to each of the user's plugins; outlives the view, which is made anew often.
-    plugin_gauges: std::sync::Mutex<HashMap<PackageName, Arc<Gauge>>>,
+    plugin_gauges: std::sync::Mutex<HashMap<PackageName, Arc<CallGauge>>>,
     cached: ArcSwapOption<CachedView>,
 }
 
 struct CachedView {
     generation: u64,
-    everybody: u64,
+    shared_generation: u64,
     /// Schemas that turned out to be of no use: tools with them are hidden.
     faults: u64,
     epoch: AtomicU64,
@@ -158,7 +159,7 @@ impl Catalog {
             slots: DashMap::new(),
             users: DashMap::new(),
             epoch: AtomicU64::new(0),
-            everybody: AtomicU64::new(0),
+            shared_generation: AtomicU64::new(0),
             revision: AtomicU64::new(0),
             started: Instant::now(),
         });
@@ -168,23 +169,23 @@ impl Catalog {
     }
 
     /// What the user can see, restricted to a scope.
-    pub async fn view(&self, user: &UserId, scope: Scope) -> Result<CatalogView, StoreError> {
-        let slot = self.slot(user);
-        if let Some(view) = self.cached(&slot) {
+    pub async fn view(&self, user: &UserId, scope: ViewScope) -> Result<CatalogView, StoreError> {
+        let slot = self.user_slot(user);
+        if let Some(view) = self.cached_view(&slot) {
             return Ok(CatalogView::new(view, scope));
         }
         let _one_at_a_time = slot.building.lock().await;
-        if let Some(view) = self.cached(&slot) {
+        if let Some(view) = self.cached_view(&slot) {
             return Ok(CatalogView::new(view, scope));
         }
         let (generation, epoch) =
             (slot.generation.load(Ordering::Acquire), self.epoch.load(Ordering::Acquire));
-        let everybody = self.everybody.load(Ordering::Acquire);
+        let everybody = self.shared_generation.load(Ordering::Acquire);
         let faults = shared::fault_generation();
-        let view = Arc::new(self.build(user, &slot).await?);
+        let view = Arc::new(self.build_view(user, &slot).await?);
         let cached = CachedView {
             generation,
-            everybody,
+            shared_generation: everybody,
             faults,
             epoch: AtomicU64::new(epoch),
             last_used: AtomicU64::new(self.now_s()),
@@ -195,29 +196,29 @@ impl Catalog {
     }
 
     /// One package, from the cache or the store, as it is for everybody.
-    pub async fn app(&self, package: &PackageName) -> Result<Option<Arc<AppEntry>>, StoreError> {
-        self.entry(EntryKey { package: package.clone(), user: None }).await
+    pub async fn find_app(&self, package: &PackageName) -> Result<Option<Arc<AppEntry>>, StoreError> {
+        self.find_entry(EntryKey { package: package.clone(), user: None }).await
     }
 
     /// One package as it is for this user: an upstream may offer each user something else.
-    pub async fn app_for(
+    pub async fn find_app_for(
         &self,
         package: &PackageName,
         user: &UserId,
     ) -> Result<Option<Arc<AppEntry>>, StoreError> {
-        let shared = self.app(package).await?;
+        let shared = self.find_app(package).await?;
         let knows_users = |entry: &Arc<AppEntry>| {
             entry.head.record.upstream().is_some_and(|up| up.details.auth == UpstreamAuth::OAuth)
         };
         match shared {
             Some(entry) if knows_users(&entry) => {
-                self.entry(EntryKey { package: package.clone(), user: Some(user.clone()) }).await
+                self.find_entry(EntryKey { package: package.clone(), user: Some(user.clone()) }).await
             }
             shared => Ok(shared),
         }
     }
 
-    async fn entry(&self, key: EntryKey) -> Result<Option<Arc<AppEntry>>, StoreError> {
+    async fn find_entry(&self, key: EntryKey) -> Result<Option<Arc<AppEntry>>, StoreError> {
         if let Some(entry) = self.apps.get(&key).map(|entry| entry.clone()) {
             return Ok(Some(entry));
         }
@@ -230,14 +231,14 @@ impl Catalog {
         let builtin = self.ports.builtin.as_ref().filter(|builtin| builtin.record.package == key.package);
         let found = match builtin {
             Some(builtin) => Some(builtin.record.clone()),
-            None => self.ports.stores.apps.find(&key.package).await?,
+            None => self.ports.stores.apps.find_app(&key.package).await?,
         };
         let Some(record) = found else {
             // Names that somebody only tried leave nothing behind.
             self.slots.remove(&key.package);
             return Ok(None);
         };
-        let entry = Arc::new(self.load(&key, record, slot.gauge.clone()).await?);
+        let entry = Arc::new(self.load_entry(&key, record, slot.gauge.clone()).await?);
         // Loaded while some app changed: good for this answer, too doubtful to keep. Looked at under the lock of the entry,
         // so that a change either is seen here or removes what is put here.
         let place = self.apps.entry(key);
@@ -247,23 +248,26 @@ impl Catalog {
         Ok(Some(entry))
     }
 
-    async fn load(
+    async fn load_entry(
         &self,
         key: &EntryKey,
         record: AppRecord,
-        gauge: Arc<Gauge>,
+        gauge: Arc<CallGauge>,
     ) -> Result<AppEntry, StoreError> {
         let revision = self.revision.fetch_add(1, Ordering::Relaxed) + 1;
         match record.source() {
             SourceKind::App => {
-                let set = self.ports.stores.definitions.version(&key.package, record.tools_version).await?;
-                let bytes = set.as_ref().map_or(0, |set| size_of_all(&set.tools) + set.items.bytes());
-                off_worker(&key.package, bytes, move || AppEntry::app(record, revision, gauge, set.as_ref()))
-                    .await
+                let set =
+                    self.ports.stores.definitions.find_tool_set(&key.package, record.tools_version).await?;
+                let bytes = set.as_ref().map_or(0, |set| total_size(&set.tools) + set.items.byte_size());
+                run_off_worker(&key.package, bytes, move || {
+                    AppEntry::from_app(record, revision, gauge, set.as_ref())
+                })
+                .await
             }
             SourceKind::Builtin => {
                 let set = self.ports.builtin.as_ref().map(|builtin| &builtin.set);
-                Ok(AppEntry::app(record, revision, gauge, set))
+                Ok(AppEntry::from_app(record, revision, gauge, set))
             }
             SourceKind::Upstream => {
                 let mut stored = self.ports.stores.offers.last_offer(&key.package, key.user.as_ref()).await?;
@@ -275,33 +279,33 @@ impl Catalog {
                     let offer = &stored.offer;
                     [&offer.tools, &offer.prompts, &offer.resources, &offer.templates]
                         .into_iter()
-                        .map(|list| size_of_all(list))
+                        .map(|list| total_size(list))
                         .sum()
                 });
                 if let Some(stored) = &stored {
-                    judge_definitions(&key.package, &stored.offer.tools).await;
+                    precheck_schemas(&key.package, &stored.offer.tools).await;
                 }
                 let user = key.user.clone();
-                off_worker(&key.package, bytes, move || {
-                    AppEntry::upstream(record, revision, gauge, user, stored)
+                run_off_worker(&key.package, bytes, move || {
+                    AppEntry::from_upstream(record, revision, gauge, user, stored)
                 })
                 .await
             }
             // No store of packages has them: they come with the view of their user.
-            SourceKind::Plugin => Ok(AppEntry::app(record, revision, gauge, None)),
+            SourceKind::Plugin => Ok(AppEntry::from_app(record, revision, gauge, None)),
         }
     }
 
     /// Drops views that nobody asked for lately. Called now and then, so that memory stays bounded.
-    pub fn forget_idle(&self) {
-        let idle_before = self.now_s().saturating_sub(IDLE.as_secs());
+    pub fn evict_idle(&self) {
+        let idle_before = self.now_s().saturating_sub(VIEW_IDLE_TIMEOUT.as_secs());
         self.users.retain(|_, slot| {
             let used = slot
                 .cached
                 .load()
                 .as_ref()
                 .is_some_and(|c| c.last_used.load(Ordering::Relaxed) >= idle_before);
-            used || slot.gauge.now() > 0
+            used || slot.gauge.in_flight() > 0
         });
         // A package that no view and no call holds is loaded again when somebody asks for it. Without this, every user of an
         // upstream that knows its users would leave their own copy of it behind.
@@ -326,7 +330,7 @@ impl Catalog {
         self.started.elapsed().as_secs()
     }
 
-    fn slot(&self, user: &UserId) -> Arc<UserSlot> {
+    fn user_slot(&self, user: &UserId) -> Arc<UserSlot> {
         if let Some(slot) = self.users.get(user) {
             return slot.clone();
         }
@@ -340,11 +344,11 @@ impl Catalog {
         self.users.entry(user.clone()).or_insert_with(|| Arc::new(new())).clone()
     }
 
-    fn cached(&self, slot: &UserSlot) -> Option<Arc<UserView>> {
+    fn cached_view(&self, slot: &UserSlot) -> Option<Arc<UserView>> {
         let cached = slot.cached.load();
         let cached = cached.as_ref()?;
         if cached.generation != slot.generation.load(Ordering::Acquire)
-            || cached.everybody != self.everybody.load(Ordering::Acquire)
+            || cached.shared_generation != self.shared_generation.load(Ordering::Acquire)
             || cached.faults != shared::fault_generation()
         {
             return None;
@@ -364,24 +368,38 @@ impl Catalog {
         Some(cached.view.clone())
     }
 
-    async fn build(&self, user: &UserId, slot: &UserSlot) -> Result<UserView, StoreError> {
-        let capabilities = self.ports.presence.session(user).and_then(|session| session.capabilities);
-        let off: HashSet<ToolName> = self.ports.stores.settings.tools_off(user).await?.into_iter().collect();
+    async fn build_view(&self, user: &UserId, slot: &UserSlot) -> Result<UserView, StoreError> {
+        let capabilities = self.ports.presence.session_view(user).and_then(|session| session.capabilities);
+        let off: HashSet<ToolName> =
+            self.ports.stores.settings.list_switched_off(user).await?.into_iter().collect();
         let mut view = ViewBuilder::new(user.clone(), slot.gauge.clone(), self.limits);
-        let installed =
-            self.ports.stores.installs.of(user).await?.into_iter().map(|Install { package, .. }| package);
+        let installed = self
+            .ports
+            .stores
+            .installs
+            .list_installs(user)
+            .await?
+            .into_iter()
+            .map(|InstalledApp { package, .. }| package);
         let mut packages: Vec<PackageName> = installed.collect();
         let known: HashSet<PackageName> = packages.iter().cloned().collect();
-        packages
-            .extend(self.ports.stores.upstreams.for_all().await?.into_iter().filter(|p| !known.contains(p)));
+        packages.extend(
+            self.ports
+                .stores
+                .upstreams
+                .list_shared_upstreams()
+                .await?
+                .into_iter()
+                .filter(|p| !known.contains(p)),
+        );
         packages.extend(self.ports.builtin.as_ref().map(|builtin| builtin.record.package.clone()));
         for package in packages {
-            let Some(app) = self.app_for(&package, user).await? else { continue };
+            let Some(app) = self.find_app_for(&package, user).await? else { continue };
             let requirements = &app.head.record.details.hardware_requirements;
-            let missing = device::check(requirements, capabilities.as_deref());
+            let missing = device::check_hardware(requirements, capabilities.as_deref());
             let misfit =
                 missing.reason(capabilities.as_ref().map_or("the device", |c| c.model_name.as_str()));
-            let misfit = misfit.or_else(|| disabled(&app));
+            let misfit = misfit.or_else(|| disabled_reason(&app));
             view.depends_on(&app, misfit.is_none());
             prepare_faults(&app).await;
             for tool in &app.tools {
@@ -398,9 +416,9 @@ impl Catalog {
         }
         // Last, so that a plugin never takes an alias from anything else.
         if let Some(plugins) = &self.ports.plugins {
-            let plugins = plugins.of(user).await?;
+            let plugins = plugins.list_plugins(user).await?;
             for plugin in &plugins {
-                judge_definitions(&plugin.package, &plugin.tools).await;
+                precheck_schemas(&plugin.package, &plugin.tools).await;
             }
             self.add_plugins(plugins, slot, &off, &mut view);
         }
@@ -416,13 +434,13 @@ impl Catalog {
     ) {
         let mut gauges = slot.plugin_gauges.lock().unwrap_or_else(PoisonError::into_inner);
         gauges.retain(|package, gauge| {
-            gauge.now() > 0 || plugins.iter().any(|plugin| plugin.package == *package)
+            gauge.in_flight() > 0 || plugins.iter().any(|plugin| plugin.package == *package)
         });
         for plugin in plugins {
             let gauge = gauges.entry(plugin.package.clone()).or_default().clone();
             let revision = self.revision.fetch_add(1, Ordering::Relaxed) + 1;
             let hidden = plugin.hidden.clone();
-            let app = Arc::new(AppEntry::plugin(plugin, revision, gauge, view.user().clone()));
+            let app = Arc::new(AppEntry::from_plugin(plugin, revision, gauge, view.user().clone()));
             view.depends_on(&app, hidden.is_none());
             for tool in &app.tools {
                 show_or_hide(view, tool, hidden.as_deref(), off);
@@ -444,9 +462,9 @@ async fn prepare_faults(app: &Arc<AppEntry>) {
     if app.tools.iter().map(|tool| tool.listed.len()).sum::<usize>() <= MAX_INLINE_LOAD_BYTES {
         return;
     }
-    let (owner, app) = (WorkOwner::package(app.head.package()), app.clone());
+    let (owner, app) = (WorkOwner::for_package(app.head.package()), app.clone());
     let read = move || app.tools.iter().for_each(|tool| drop(tool.known_fault()));
-    let _ = WorkPool::shared().run_within(&owner, SET_TIMEOUT, read).await;
+    let _ = WorkPool::global().run_within(&owner, SET_TIMEOUT, read).await;
 }
 
 /// Shows a tool, unless its whole package is hidden, its user does not want it, or it cannot be called.
@@ -457,22 +475,22 @@ fn show_or_hide(
     off: &HashSet<ToolName>,
 ) {
     if let Some(reason) = package_hidden {
-        view.hide(tool, reason);
+        view.hide_tool(tool, reason);
     } else if off.contains(&tool.name) {
-        view.hide(tool, "switched off by the user");
+        view.hide_tool(tool, "switched off by the user");
     } else if let Some(problem) = tool.fault() {
-        view.hide(tool, unusable(&problem));
+        view.hide_tool(tool, unusable_reason(&problem));
     } else {
-        view.show(tool);
+        view.show_tool(tool);
     }
 }
 
-fn size_of_all(definitions: &[Box<RawValue>]) -> usize {
+fn total_size(definitions: &[Box<RawValue>]) -> usize {
     definitions.iter().map(|raw| raw.get().len()).sum()
 }
 
 /// Reads definitions of that size, on the pool where that takes long.
-async fn off_worker(
+async fn run_off_worker(
     package: &PackageName,
     bytes: usize,
     read: impl FnOnce() -> AppEntry + Send + 'static,
@@ -480,16 +498,16 @@ async fn off_worker(
     if bytes <= MAX_INLINE_LOAD_BYTES {
         return Ok(read());
     }
-    let owner = WorkOwner::package(package);
-    let read = WorkPool::shared().run_within(&owner, SET_TIMEOUT, read).await;
+    let owner = WorkOwner::for_package(package);
+    let read = WorkPool::global().run_within(&owner, SET_TIMEOUT, read).await;
     read.map_err(|error| StoreError::Failed(format!("definitions of {bytes} bytes cannot be read: {error}")))
 }
 
 /// Why nothing of a package is shown, whatever the device.
-fn disabled(app: &AppEntry) -> Option<String> {
+fn disabled_reason(app: &AppEntry) -> Option<String> {
     let upstream = app.head.record.upstream().filter(|upstream| upstream.disabled)?;
     let name = match upstream.details.name.as_str() {
-        "" => id_of(app.head.package()),
+        "" => upstream_id(app.head.package()),
         name => name,
     };
     Some(format!("the upstream {name} is not in the server's configuration any more"))

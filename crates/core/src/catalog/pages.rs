@@ -9,7 +9,7 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
 use toolyard_protocol::raw::to_raw;
 
-use super::item::ListKind;
+use super::item::McpListKind;
 
 /// How long a client may keep a page without asking again, in milliseconds. Changes are told earlier.
 pub const LIST_TTL_MS: u64 = 60_000;
@@ -23,41 +23,47 @@ pub struct BadCursor;
 
 /// The prepared pages of one list.
 #[derive(Debug, Default)]
-pub(crate) struct Pages {
+pub(crate) struct ListPages {
     pages: OnceLock<Vec<OnceLock<Bytes>>>,
     fingerprint: OnceLock<u64>,
 }
 
 /// One thing of a list: its name and its bytes.
-pub(crate) type Listed<'a> = (&'a str, &'a Bytes);
+pub(crate) type ListedItem<'a> = (&'a str, &'a Bytes);
 
-impl Pages {
+impl ListPages {
     /// The page that begins at `start`, prepared where it is one of the regular ones.
-    pub(crate) fn get(&self, kind: ListKind, all: &[Listed<'_>], start: usize, size: usize) -> Bytes {
+    pub(crate) fn get_or_build(
+        &self,
+        kind: McpListKind,
+        all: &[ListedItem<'_>],
+        start: usize,
+        size: usize,
+    ) -> Bytes {
         if !start.is_multiple_of(size) {
-            return page(kind, all, start, size);
+            return build_page(kind, all, start, size);
         }
         let places = self
             .pages
             .get_or_init(|| (0..all.len().div_ceil(size).max(1)).map(|_| OnceLock::new()).collect());
         match places.get(start / size) {
-            Some(place) => place.get_or_init(|| page(kind, all, start, size)).clone(),
-            None => page(kind, all, start, size),
+            Some(place) => place.get_or_init(|| build_page(kind, all, start, size)).clone(),
+            None => build_page(kind, all, start, size),
         }
     }
 
     /// The first page, where it is prepared: what nearly everybody asks for.
-    pub(crate) fn first(&self) -> Option<Bytes> {
+    pub(crate) fn first_page(&self) -> Option<Bytes> {
         self.pages.get()?.first()?.get().cloned()
     }
 
     /// Another number whenever the list is another.
-    pub(crate) fn fingerprint<'a>(&self, all: impl Iterator<Item = Listed<'a>>) -> u64 {
-        *self.fingerprint.get_or_init(|| fingerprint(all))
+    pub(crate) fn fingerprint<'a>(&self, all: impl Iterator<Item = ListedItem<'a>>) -> u64 {
+        *self.fingerprint.get_or_init(|| list_fingerprint(all))
     }
 }
 
-pub(crate) fn fingerprint<'a>(all: impl Iterator<Item = Listed<'a>>) -> u64 {
+pub(crate) fn list_fingerprint<'a>(all: impl Iterator<Item = ListedItem<'a>>) -> u64 {
     let mut hasher = DefaultHasher::new();
     for (_, bytes) in all {
         hasher.write(bytes);
@@ -67,12 +73,12 @@ pub(crate) fn fingerprint<'a>(all: impl Iterator<Item = Listed<'a>>) -> u64 {
 }
 
 /// The whole result of one page, for clients of both eras.
-pub(crate) fn page(kind: ListKind, all: &[Listed<'_>], start: usize, size: usize) -> Bytes {
+pub(crate) fn build_page(kind: McpListKind, all: &[ListedItem<'_>], start: usize, size: usize) -> Bytes {
     let end = start.saturating_add(size).min(all.len());
     let items = all.get(start..end).unwrap_or_default();
     let length: usize = items.iter().map(|(_, bytes)| bytes.len() + 1).sum();
     let mut body = Vec::with_capacity(length + 256);
-    body.extend_from_slice(format!("{{\"{}\":[", kind.member()).as_bytes());
+    body.extend_from_slice(format!("{{\"{}\":[", kind.member_name()).as_bytes());
     for (index, (_, bytes)) in items.iter().enumerate() {
         if index > 0 {
             body.push(b',');
@@ -82,7 +88,7 @@ pub(crate) fn page(kind: ListKind, all: &[Listed<'_>], start: usize, size: usize
     body.push(b']');
     if let (true, Some((name, _))) = (end < all.len(), items.last()) {
         body.extend_from_slice(b",\"nextCursor\":");
-        body.extend_from_slice(to_raw(&cursor(end, name)).get().as_bytes());
+        body.extend_from_slice(to_raw(&encode_cursor(end, name)).get().as_bytes());
     }
     let tail = format!(",\"ttlMs\":{LIST_TTL_MS},\"cacheScope\":\"private\",\"resultType\":\"complete\"}}");
     body.extend_from_slice(tail.as_bytes());
@@ -91,12 +97,12 @@ pub(crate) fn page(kind: ListKind, all: &[Listed<'_>], start: usize, size: usize
 
 /// Where the next page begins: after this name, or, where it is gone, at this place. So a list may change while
 /// somebody pages through it.
-fn cursor(place: usize, name: &str) -> String {
+fn encode_cursor(place: usize, name: &str) -> String {
     URL_SAFE_NO_PAD.encode(format!("{place}:{name}"))
 }
 
 /// The place that a cursor means in the list as it is now.
-pub(crate) fn place_of(cursor: &str, all: &[Listed<'_>]) -> Result<usize, BadCursor> {
+pub(crate) fn decode_cursor(cursor: &str, all: &[ListedItem<'_>]) -> Result<usize, BadCursor> {
     if cursor.len() > MAX_CURSOR_CHARS {
         return Err(BadCursor);
     }
@@ -122,14 +128,14 @@ mod tests {
     }
 
     fn text(list: &[(&'static str, Bytes)], start: usize, size: usize) -> String {
-        let all: Vec<Listed<'_>> = list.iter().map(|(name, bytes)| (*name, bytes)).collect();
-        String::from_utf8(page(ListKind::Tools, &all, start, size).to_vec()).unwrap()
+        let all: Vec<ListedItem<'_>> = list.iter().map(|(name, bytes)| (*name, bytes)).collect();
+        String::from_utf8(build_page(McpListKind::Tools, &all, start, size).to_vec()).unwrap()
     }
 
     fn place(cursor: &str, names: &[&'static str]) -> Result<usize, BadCursor> {
         let list = list(names);
-        let all: Vec<Listed<'_>> = list.iter().map(|(name, bytes)| (*name, bytes)).collect();
-        place_of(cursor, &all)
+        let all: Vec<ListedItem<'_>> = list.iter().map(|(name, bytes)| (*name, bytes)).collect();
+        decode_cursor(cursor, &all)
     }
 
     #[test]
@@ -144,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_cursor_survives_changes() {
-        let after_b = cursor(2, "b");
+        let after_b = encode_cursor(2, "b");
         assert_eq!(place(&after_b, &["a", "b", "c"]), Ok(2));
         assert_eq!(place(&after_b, &["x", "a", "b", "c"]), Ok(3));
         assert_eq!(place(&after_b, &["b", "c"]), Ok(1));

@@ -26,7 +26,7 @@ impl MatchBudget {
 
 /// A part of a template.
 #[derive(Debug, PartialEq, Eq)]
-enum Part<'a> {
+enum TemplatePart<'a> {
     /// This text.
     Literal(&'a str),
     /// `{name}`: something, up to the next delimiter.
@@ -38,7 +38,7 @@ enum Part<'a> {
 }
 
 /// Whether the template can have made the URI. False also where finding out would cost too much.
-pub(super) fn matches(template: &str, uri: &str, budget: &mut MatchBudget) -> bool {
+pub(super) fn matches_template(template: &str, uri: &str, budget: &mut MatchBudget) -> bool {
     if uri.len() > MAX_URI_BYTES {
         return false;
     }
@@ -48,7 +48,7 @@ pub(super) fn matches(template: &str, uri: &str, budget: &mut MatchBudget) -> bo
         budget.spend(1);
         return false;
     }
-    let Some(parts) = parts(template) else { return false };
+    let Some(parts) = parse_parts(template) else { return false };
     if !budget.spend((parts.len() + 1) * (uri.len() + 1)) {
         return false;
     }
@@ -57,14 +57,14 @@ pub(super) fn matches(template: &str, uri: &str, budget: &mut MatchBudget) -> bo
     let mut ends = vec![false; uri.len() + 1];
     ends[0] = true;
     for part in &parts {
-        ends = part.step(uri, &ends);
+        ends = part.reachable_ends(uri, &ends);
     }
     ends[uri.len()]
 }
 
-impl Part<'_> {
+impl TemplatePart<'_> {
     /// Where this part can end, given where it can begin.
-    fn step(&self, uri: &[u8], begins: &[bool]) -> Vec<bool> {
+    fn reachable_ends(&self, uri: &[u8], begins: &[bool]) -> Vec<bool> {
         let mut ends = vec![false; begins.len()];
         match self {
             Self::Literal(text) => {
@@ -101,18 +101,18 @@ impl Part<'_> {
 }
 
 /// The parts of a template; none where it has too many, or is none.
-fn parts(template: &str) -> Option<Vec<Part<'_>>> {
+fn parse_parts(template: &str) -> Option<Vec<TemplatePart<'_>>> {
     let (mut parts, mut rest) = (Vec::new(), template);
     while let Some((before, after)) = rest.split_once('{') {
         if !before.is_empty() {
-            parts.push(Part::Literal(before));
+            parts.push(TemplatePart::Literal(before));
         }
         let (expression, after) = after.split_once('}')?;
         parts.push(match expression.bytes().next()? {
-            b'+' => Part::Anything,
-            first @ (b'/' | b'?' | b'#' | b'&' | b'.' | b';') => Part::Optional(first),
+            b'+' => TemplatePart::Anything,
+            first @ (b'/' | b'?' | b'#' | b'&' | b'.' | b';') => TemplatePart::Optional(first),
             // `{a,b}` is written with a comma between, which a value may have; `{a*}` may be a list.
-            _ => Part::Value,
+            _ => TemplatePart::Value,
         });
         rest = after;
         if parts.len() >= MAX_PARTS {
@@ -120,7 +120,7 @@ fn parts(template: &str) -> Option<Vec<Part<'_>>> {
         }
     }
     if !rest.is_empty() {
-        parts.push(Part::Literal(rest));
+        parts.push(TemplatePart::Literal(rest));
     }
     Some(parts)
 }
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     fn fits(template: &str, uri: &str) -> bool {
-        matches(template, uri, &mut MatchBudget::default())
+        matches_template(template, uri, &mut MatchBudget::default())
     }
 
     #[test]
@@ -164,7 +164,7 @@ mod tests {
         assert!(!fits(&"{+a}x".repeat(MAX_PARTS), &uri), "too many parts");
         assert!(!fits("{+a}", &"x".repeat(MAX_URI_BYTES + 1)));
         let mut budget = MatchBudget::default();
-        let tried = (0..1_000).take_while(|_| matches(&hostile, &uri, &mut budget)).count();
+        let tried = (0..1_000).take_while(|_| matches_template(&hostile, &uri, &mut budget)).count();
         assert!(tried < 20, "{tried}");
     }
 }

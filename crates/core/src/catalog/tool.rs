@@ -11,20 +11,20 @@ use std::{
 use bytes::Bytes;
 use serde_json::{Value, value::RawValue};
 use toolyard_protocol::{
-    Alias, ErrorCode, PackageName, Problem, ToolName,
-    mcp::mirrored::{self, Mirrored},
+    ErrorCode, PackageName, Problem, ToolAlias, ToolName,
+    mcp::mirrored::{self, MirroredParameter},
     raw::to_raw,
     result::ToolResult,
     tool::ToolDefinition,
 };
 
-use super::{app::ui_uri, view::Made};
+use super::{app::ui_uri, view::MemoCell};
 use crate::{
     error::ToolError,
-    executor::Reply,
+    executor::CallReply,
     ports::{AppRecord, SourceKind},
     schema::{
-        CheckError, Schema, ValidArguments,
+        CheckError, CompiledSchema, ValidArguments,
         pool::{PoolError, WorkOwner},
         shared::{self, SchemaDigest},
     },
@@ -32,27 +32,27 @@ use crate::{
 
 /// How many things are under way, with a cap.
 #[derive(Debug, Default)]
-pub struct Gauge(AtomicUsize);
+pub struct CallGauge(AtomicUsize);
 
 /// One thing under way; gone when dropped.
 #[derive(Debug)]
-pub struct Permit(Arc<Gauge>);
+pub struct CallPermit(Arc<CallGauge>);
 
-impl Gauge {
+impl CallGauge {
     /// Takes a place, if there is one below `cap`.
-    pub fn enter(self: &Arc<Self>, cap: usize) -> Option<Permit> {
+    pub fn try_acquire(self: &Arc<Self>, cap: usize) -> Option<CallPermit> {
         let place = |now: usize| (now < cap).then_some(now + 1);
         self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, place).ok()?;
-        Some(Permit(self.clone()))
+        Some(CallPermit(self.clone()))
     }
 
     /// How many are under way.
-    pub fn now(&self) -> usize {
+    pub fn in_flight(&self) -> usize {
         self.0.load(Ordering::Acquire)
     }
 }
 
-impl Drop for Permit {
+impl Drop for CallPermit {
     fn drop(&mut self) {
         self.0.0.fetch_sub(1, Ordering::AcqRel);
     }
@@ -66,7 +66,7 @@ pub struct AppHead {
     /// Another number whenever the app or its tools changed; caches hang on it.
     pub revision: u64,
     /// Calls under way to this package.
-    pub gauge: Arc<Gauge>,
+    pub gauge: Arc<CallGauge>,
     /// Whether it can be asked for resources: then the URIs that it names are its own.
     pub has_resources: bool,
 }
@@ -84,7 +84,7 @@ pub struct Tool {
     /// Canonical name.
     pub name: ToolName,
     /// As models and MCP clients see it.
-    pub alias: Alias,
+    pub alias: ToolAlias,
     /// What it says of itself.
     pub definition: ToolDefinition,
     /// Its app.
@@ -96,23 +96,23 @@ pub struct Tool {
     /// The definition under its canonical name, as listings send it.
     pub listed: Bytes,
     for_mcp: OnceLock<Bytes>,
-    mirrored: OnceLock<Vec<Mirrored>>,
-    input: OnceLock<Result<Arc<Schema>, Problem>>,
-    output: OnceLock<Result<Arc<Schema>, Problem>>,
+    mirrored: OnceLock<Vec<MirroredParameter>>,
+    input: OnceLock<Result<Arc<CompiledSchema>, Problem>>,
+    output: OnceLock<Result<Arc<CompiledSchema>, Problem>>,
     /// Of both schemas, made when first needed.
     digests: OnceLock<Vec<SchemaDigest>>,
     /// What somebody else makes of this tool.
-    made: Made,
+    memo: MemoCell,
 }
 
 impl Tool {
     pub(crate) fn new(app: &Arc<AppHead>, definition: ToolDefinition) -> Self {
         let remote = definition.name.as_str().to_owned();
-        Self::of_upstream(app, definition, &remote)
+        Self::with_remote_name(app, definition, &remote)
     }
 
     /// A tool that its source knows by another name.
-    pub(crate) fn of_upstream(app: &Arc<AppHead>, definition: ToolDefinition, remote: &str) -> Self {
+    pub(crate) fn with_remote_name(app: &Arc<AppHead>, definition: ToolDefinition, remote: &str) -> Self {
         let name = ToolName::new(app.package(), &definition.name);
         let listed = to_bytes(definition.listed_as(&name));
         Self {
@@ -128,7 +128,7 @@ impl Tool {
             input: OnceLock::new(),
             output: OnceLock::new(),
             digests: OnceLock::new(),
-            made: Made::default(),
+            memo: MemoCell::default(),
         }
     }
 
@@ -140,13 +140,15 @@ impl Tool {
     }
 
     /// Something that one party makes of this tool, made once and shared by all views that show it.
-    pub fn once<T: Send + Sync + 'static>(&self, make: impl Fn(&Self) -> T) -> Arc<T> {
-        self.made.get_or_make(|| make(self))
+    pub fn memoize<T: Send + Sync + 'static>(&self, make: impl Fn(&Self) -> T) -> Arc<T> {
+        self.memo.get_or_make(|| make(self))
     }
 
     /// The parameters that travel in headers as well. Void annotations were refused when the tool came.
-    pub fn mirrored(&self) -> &[Mirrored] {
-        self.mirrored.get_or_init(|| mirrored::of(&self.definition.input_schema()).unwrap_or_default())
+    pub fn mirrored_parameters(&self) -> &[MirroredParameter] {
+        self.mirrored.get_or_init(|| {
+            mirrored::mirrored_parameters(&self.definition.input_schema()).unwrap_or_default()
+        })
     }
 
     /// Why it cannot be called, if a call or a check of it found out.
@@ -164,13 +166,13 @@ impl Tool {
     pub(crate) fn known_fault(&self) -> Option<Problem> {
         let digests = self.digests.get_or_init(|| {
             let schemas = [Some(self.definition.input_schema()), self.definition.output_schema()];
-            schemas.iter().flatten().filter_map(shared::digest_of).collect()
+            schemas.iter().flatten().filter_map(shared::schema_digest).collect()
         });
-        digests.iter().find_map(|digest| shared::verdict(digest)?.err())
+        digests.iter().find_map(|digest| shared::known_verdict(digest)?.err())
     }
 
     /// Checks the arguments of a call. `limit` bounds the time of a check on the pool.
-    pub async fn validate(
+    pub async fn validate_arguments(
         &self,
         arguments: Option<&RawValue>,
         limit: Duration,
@@ -190,29 +192,29 @@ impl Tool {
             return Err(invalid("The arguments must be an object with named members.".to_owned()));
         }
         if self.output.get().is_some_and(|output| output.as_ref().is_ok_and(|schema| schema.is_overrun())) {
-            return Err(self.overrun());
+            return Err(self.overrun_error());
         }
         let schema =
-            self.compiled(&self.input, || Some(self.definition.input_schema()), "inputSchema").await?;
-        let checked = ValidArguments::check(schema, &self.work_owner(), limit, raw, value).await;
+            self.compiled_schema(&self.input, || Some(self.definition.input_schema()), "inputSchema").await?;
+        let checked = ValidArguments::validate(schema, &self.work_owner(), limit, raw, value).await;
         checked.map_err(|error| match error {
-            CheckError::Misfit(problems) => invalid(self.explain(&problems)),
+            CheckError::Misfit(problems) => invalid(self.explain_problems(&problems)),
             CheckError::TooComplex => invalid(format!(
                 "The arguments of {} are too large or too deeply nested to be checked against its schema; send less.",
                 self.name
             )),
             CheckError::Overran => {
                 report_overrun(schema, "inputSchema");
-                self.overrun()
+                self.overrun_error()
             }
-            CheckError::Busy => self.busy(),
-            CheckError::Failed => self.failed(),
+            CheckError::Busy => self.busy_error(),
+            CheckError::Failed => self.check_failed_error(),
         })
     }
 
     /// Checks what came back against the output schema, where there is one.
-    pub async fn check_output(&self, reply: Reply, limit: Duration) -> Result<Reply, ToolError> {
-        let Reply::Done(result) = &reply else { return Ok(reply) };
+    pub async fn check_output(&self, reply: CallReply, limit: Duration) -> Result<CallReply, ToolError> {
+        let CallReply::Done(result) = &reply else { return Ok(reply) };
         if !self.definition.has_output_schema {
             return Ok(reply);
         }
@@ -220,56 +222,59 @@ impl Tool {
         if parts.is_error {
             return Ok(reply);
         }
-        let schema = self.compiled(&self.output, || self.definition.output_schema(), "outputSchema").await?;
+        let schema =
+            self.compiled_schema(&self.output, || self.definition.output_schema(), "outputSchema").await?;
         let Some(structured) = parts.structured_content else {
             if result.extensions.suppress_voice_response {
                 return Ok(reply);
             }
-            return Err(self.wrong_output("it promises a structured result and gave none".to_owned()));
+            return Err(self.wrong_output_error("it promises a structured result and gave none".to_owned()));
         };
         let value = serde_json::from_str(structured.get()).unwrap_or(Value::Null);
         match schema.check_within(&self.work_owner(), limit, value).await {
             Ok(_) => Ok(reply),
-            Err(CheckError::Misfit(errors)) => Err(self.wrong_output(listed(&errors))),
-            Err(CheckError::Failed) => Err(self.failed()),
-            Err(CheckError::TooComplex) => Err(self.unchecked_output("it is too large or too deeply nested")),
+            Err(CheckError::Misfit(errors)) => Err(self.wrong_output_error(join_problems(&errors))),
+            Err(CheckError::Failed) => Err(self.check_failed_error()),
+            Err(CheckError::TooComplex) => {
+                Err(self.unchecked_output_error("it is too large or too deeply nested"))
+            }
             Err(CheckError::Overran) => {
                 report_overrun(schema, "outputSchema");
-                Err(self.unchecked_output("that takes too long"))
+                Err(self.unchecked_output_error("that takes too long"))
             }
-            Err(CheckError::Busy) => Err(self.unchecked_output("too many checks are under way")),
+            Err(CheckError::Busy) => Err(self.unchecked_output_error("too many checks are under way")),
         }
     }
 
     /// One of the schemas. Compiled when it is first needed, on the pool where that could take long.
-    async fn compiled<'a>(
+    async fn compiled_schema<'a>(
         &'a self,
-        place: &'a OnceLock<Result<Arc<Schema>, Problem>>,
+        place: &'a OnceLock<Result<Arc<CompiledSchema>, Problem>>,
         read: impl Fn() -> Option<Value>,
         path: &'static str,
-    ) -> Result<&'a Arc<Schema>, ToolError> {
+    ) -> Result<&'a Arc<CompiledSchema>, ToolError> {
         if place.get().is_none() {
             let schema = read().unwrap_or_default();
-            let compiled = match Schema::prepare(&self.work_owner(), &schema, path).await {
+            let compiled = match CompiledSchema::compile_on_pool(&self.work_owner(), &schema, path).await {
                 Ok(compiled) => compiled,
-                Err(PoolError::Busy) => return Err(self.busy()),
+                Err(PoolError::Busy) => return Err(self.busy_error()),
                 Err(error) => Err(Problem::new(path, format!("cannot be compiled: {error}"))),
             };
-            if let (Err(problem), Some(digest)) = (&compiled, shared::digest_of(&schema)) {
+            if let (Err(problem), Some(digest)) = (&compiled, shared::schema_digest(&schema)) {
                 shared::report_fault(digest, problem.clone());
             }
             let _ = place.set(compiled);
         }
-        let compiled = place.get().ok_or_else(|| self.failed())?;
-        compiled.as_ref().map_err(|problem| self.broken_schema(problem))
+        let compiled = place.get().ok_or_else(|| self.check_failed_error())?;
+        compiled.as_ref().map_err(|problem| self.broken_schema_error(problem))
     }
 
     /// Its checks count for its package.
     fn work_owner(&self) -> WorkOwner {
-        WorkOwner::package(self.app.package())
+        WorkOwner::for_package(self.app.package())
     }
 
-    fn overrun(&self) -> ToolError {
+    fn overrun_error(&self) -> ToolError {
         let text = format!(
             "{} cannot be called: checks against its schemas take too long; its developer has to simplify them.",
             self.name
@@ -277,19 +282,19 @@ impl Tool {
         ToolError::new(ErrorCode::AppNotAvailable, text)
     }
 
-    fn busy(&self) -> ToolError {
+    fn busy_error(&self) -> ToolError {
         let text = format!("Too many checks are under way, so {} did not run; try again shortly.", self.name);
         ToolError::new(ErrorCode::Overloaded, text)
     }
 
-    fn failed(&self) -> ToolError {
+    fn check_failed_error(&self) -> ToolError {
         ToolError::new(
             ErrorCode::ExecutionError,
             format!("The platform failed while checking {}.", self.name),
         )
     }
 
-    fn unchecked_output(&self, why: &str) -> ToolError {
+    fn unchecked_output_error(&self, why: &str) -> ToolError {
         let text = format!(
             "{} ran, but its answer cannot be checked against its own outputSchema: {why}.",
             self.name
@@ -298,24 +303,24 @@ impl Tool {
     }
 
     /// Schemas are compiled when tools are registered, so this is a definition that got past an older check.
-    fn broken_schema(&self, problem: &Problem) -> ToolError {
+    fn broken_schema_error(&self, problem: &Problem) -> ToolError {
         let text =
             format!("The definition of {} has a broken schema; its developer has to mend it.", self.name);
-        ToolError::new(ErrorCode::AppNotAvailable, text).because(problem)
+        ToolError::new(ErrorCode::AppNotAvailable, text).with_cause(problem)
     }
 
-    fn wrong_output(&self, why: String) -> ToolError {
+    fn wrong_output_error(&self, why: String) -> ToolError {
         let text = format!("{} ran, but its answer does not fit its own outputSchema: {why}.", self.name);
         ToolError::new(ErrorCode::InvalidResponse, text)
     }
 
-    fn explain(&self, problems: &[Problem]) -> String {
-        format!("The arguments of {} do not fit: {}.", self.name, listed(problems))
+    fn explain_problems(&self, problems: &[Problem]) -> String {
+        format!("The arguments of {} do not fit: {}.", self.name, join_problems(problems))
     }
 }
 
 /// Tools with this schema are not listed any more.
-fn report_overrun(schema: &Schema, path: &str) {
+fn report_overrun(schema: &CompiledSchema, path: &str) {
     if let Some(digest) = schema.digest() {
         shared::report_fault(digest, Problem::new(path, "checks against it take too long; simplify it"));
     }
@@ -325,11 +330,11 @@ fn to_bytes(raw: Box<RawValue>) -> Bytes {
     Bytes::from(String::from(Box::<str>::from(raw)))
 }
 
-fn listed(problems: &[Problem]) -> String {
+fn join_problems(problems: &[Problem]) -> String {
     problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// How large a result is, for the ledger.
-pub(crate) fn size_of(result: &ToolResult) -> u64 {
+pub(crate) fn result_size(result: &ToolResult) -> u64 {
     result.mcp.raw().get().len() as u64
 }

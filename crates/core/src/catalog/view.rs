@@ -9,31 +9,31 @@ use std::{
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use toolyard_protocol::{
-    Alias, ErrorCode, PackageName, ToolName, ToolRef, UserId, api::HiddenTool, mcp::uri, raw::to_raw,
+    ErrorCode, PackageName, ToolAlias, ToolName, ToolRef, UserId, api::HiddenTool, mcp::uri, raw::to_raw,
     tool::Category,
 };
 
 use super::{
     app::AppEntry,
     filter,
-    item::{Item, ListKind},
-    pages::{self, BadCursor, Listed, Pages},
+    item::{CatalogItem, McpListKind},
+    pages::{self, BadCursor, ListPages, ListedItem},
     template::{self, MatchBudget},
-    tool::{Gauge, Tool},
+    tool::{CallGauge, Tool},
 };
 use crate::error::ToolError;
 
 /// A listing as it goes over the wire, prepared once.
 #[derive(Debug, Clone)]
-pub struct Listing {
+pub struct ToolListing {
     /// The JSON body.
     pub body: Bytes,
     /// A strong entity tag of it, quoted.
     pub etag: Arc<str>,
 }
 
-impl Listing {
-    fn of(body: Vec<u8>) -> Self {
+impl ToolListing {
+    fn new(body: Vec<u8>) -> Self {
         let etag = format!("\"{}\"", hex::encode(&Sha256::digest(&body)[..16])).into();
         Self { body: body.into(), etag }
     }
@@ -46,26 +46,26 @@ pub(crate) struct UserView {
     pub(crate) apps: Vec<Arc<AppEntry>>,
     /// Which of them are not hidden as a whole.
     shown: Vec<bool>,
-    pub(crate) gauge: Arc<Gauge>,
+    pub(crate) gauge: Arc<CallGauge>,
     tools: Vec<Arc<Tool>>,
     by_name: HashMap<ToolName, usize>,
-    by_alias: HashMap<Alias, usize>,
-    items: [Vec<Arc<Item>>; ITEM_KINDS],
+    by_alias: HashMap<ToolAlias, usize>,
+    items: [Vec<Arc<CatalogItem>>; ITEM_KINDS],
     hidden: Vec<HiddenTool>,
     page_size: usize,
     /// One listing a category, and one of all.
-    listings: [OnceLock<Listing>; Category::ALL.len() + 1],
+    listings: [OnceLock<ToolListing>; Category::ALL.len() + 1],
     /// The lists of the MCP door.
-    pages: [Pages; ListKind::ALL.len()],
+    pages: [ListPages; McpListKind::ALL.len()],
     /// What somebody else makes of this view.
-    made: Made,
+    memo: MemoCell,
 }
 
 /// A place for one value of any type.
 #[derive(Default)]
-pub(super) struct Made(OnceLock<Arc<dyn Any + Send + Sync>>);
+pub(super) struct MemoCell(OnceLock<Arc<dyn Any + Send + Sync>>);
 
-impl Made {
+impl MemoCell {
     /// The value, made where there is none. Made for the asker alone where there is one of another type.
     pub(super) fn get_or_make<T: Send + Sync + 'static>(&self, make: impl Fn() -> T) -> Arc<T> {
         let made = self.0.get_or_init(|| Arc::new(make())).clone();
@@ -73,22 +73,22 @@ impl Made {
     }
 }
 
-impl std::fmt::Debug for Made {
+impl std::fmt::Debug for MemoCell {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(if self.0.get().is_some() { "made" } else { "not made" })
     }
 }
 
 /// Prompts, resources, templates.
-const ITEM_KINDS: usize = ListKind::ALL.len() - 1;
+const ITEM_KINDS: usize = McpListKind::ALL.len() - 1;
 
 /// Where a kind of item stands; tools have a place of their own.
-fn place(kind: ListKind) -> Option<usize> {
+fn item_index(kind: McpListKind) -> Option<usize> {
     match kind {
-        ListKind::Tools => None,
-        ListKind::Prompts => Some(0),
-        ListKind::Resources => Some(1),
-        ListKind::Templates => Some(2),
+        McpListKind::Tools => None,
+        McpListKind::Prompts => Some(0),
+        McpListKind::Resources => Some(1),
+        McpListKind::Templates => Some(2),
     }
 }
 
@@ -119,7 +119,7 @@ impl Default for ViewLimits {
 }
 
 impl ViewBuilder {
-    pub(crate) fn new(user: UserId, gauge: Arc<Gauge>, limits: ViewLimits) -> Self {
+    pub(crate) fn new(user: UserId, gauge: Arc<CallGauge>, limits: ViewLimits) -> Self {
         let view = UserView {
             user,
             apps: Vec::new(),
@@ -133,7 +133,7 @@ impl ViewBuilder {
             page_size: limits.page_size.max(1),
             listings: Default::default(),
             pages: Default::default(),
-            made: Made::default(),
+            memo: MemoCell::default(),
         };
         Self { view, limits, bytes: 0, item_names: HashSet::new() }
     }
@@ -150,7 +150,7 @@ impl ViewBuilder {
     }
 
     /// Hides a tool, and says which one it is: people switch it on again by its title.
-    pub(crate) fn hide(&mut self, tool: &Tool, reason: impl Into<String>) {
+    pub(crate) fn hide_tool(&mut self, tool: &Tool, reason: impl Into<String>) {
         self.view.hidden.push(HiddenTool {
             name: tool.name.clone(),
             title: tool.definition.title.clone(),
@@ -169,7 +169,7 @@ impl ViewBuilder {
     pub(crate) fn show_items(&mut self, app: &AppEntry) {
         for (place, items) in [&app.prompts, &app.resources, &app.templates].into_iter().enumerate() {
             for item in items {
-                let why = match self.no_room(self.view.items[place].len(), item.listed.len()) {
+                let why = match self.limit_reason(self.view.items[place].len(), item.listed.len()) {
                     None if self.item_names.insert(item.name.clone()) => {
                         self.bytes += item.listed.len();
                         self.view.items[place].push(item.clone());
@@ -185,16 +185,16 @@ impl ViewBuilder {
 
     /// Shows a tool, unless an earlier one has its alias (what is advertised under a name is what runs under it) or there is
     /// no room for it. Tools come in a fixed order, so the same ones are shown each time.
-    pub(crate) fn show(&mut self, tool: &Arc<Tool>) {
+    pub(crate) fn show_tool(&mut self, tool: &Arc<Tool>) {
         if let Some(&earlier) = self.view.by_alias.get(&tool.alias) {
             let reason = format!(
                 "its alias {} belongs to {}, installed earlier",
                 tool.alias, self.view.tools[earlier].name
             );
-            return self.hide(tool, reason);
+            return self.hide_tool(tool, reason);
         }
-        if let Some(why) = self.no_room(self.view.tools.len(), tool.listed.len()) {
-            return self.hide(tool, why);
+        if let Some(why) = self.limit_reason(self.view.tools.len(), tool.listed.len()) {
+            return self.hide_tool(tool, why);
         }
         self.bytes += tool.listed.len();
         self.view.by_name.insert(tool.name.clone(), self.view.tools.len());
@@ -203,7 +203,7 @@ impl ViewBuilder {
     }
 
     /// Why one more definition is too much, if so.
-    fn no_room(&self, shown: usize, bytes: usize) -> Option<String> {
+    fn limit_reason(&self, shown: usize, bytes: usize) -> Option<String> {
         let limits = &self.limits;
         if shown >= limits.tools {
             return Some(format!("more than {} tools in one view; uninstall some apps", limits.tools));
@@ -220,7 +220,7 @@ impl ViewBuilder {
 
 /// Which part of a user's tools a caller sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scope {
+pub enum ViewScope {
     /// All of them.
     Everything,
     /// Those of one app: what an app without the assistant grant sees.
@@ -231,29 +231,29 @@ pub enum Scope {
 #[derive(Debug, Clone)]
 pub struct CatalogView {
     pub(crate) all: Arc<UserView>,
-    scope: Scope,
+    scope: ViewScope,
     /// Which of the tools, where the caller wants some only.
     chosen: Option<Arc<HashSet<ToolName>>>,
 }
 
 impl CatalogView {
-    pub(crate) fn new(all: Arc<UserView>, scope: Scope) -> Self {
+    pub(crate) fn new(all: Arc<UserView>, scope: ViewScope) -> Self {
         Self { all, scope, chosen: None }
     }
 
     /// The same view with no other tools than these. For whoever looks through it, the others do not exist.
-    pub fn choose(&self, tools: HashSet<ToolName>) -> Self {
+    pub fn restrict_to(&self, tools: HashSet<ToolName>) -> Self {
         Self { chosen: Some(Arc::new(tools)), ..self.clone() }
     }
 
     /// The view before tools were chosen from it.
-    pub fn before_choice(&self) -> Self {
+    pub fn without_restriction(&self) -> Self {
         Self { chosen: None, ..self.clone() }
     }
 
     /// Whether this is all that the user can see, for which some things are prepared.
     fn is_everything(&self) -> bool {
-        self.scope == Scope::Everything && self.chosen.is_none()
+        self.scope == ViewScope::Everything && self.chosen.is_none()
     }
 
     /// Whose view it is.
@@ -262,46 +262,46 @@ impl CatalogView {
     }
 
     /// The tool with that name. Hidden, foreign and missing are the same.
-    pub fn find(&self, name: &ToolRef) -> Result<&Arc<Tool>, ToolError> {
+    pub fn find_tool(&self, name: &ToolRef) -> Result<&Arc<Tool>, ToolError> {
         let index = match name {
             ToolRef::Canonical(name) => self.all.by_name.get(name),
             ToolRef::Alias(alias) => self.all.by_alias.get(alias),
         };
-        index.map(|&index| &self.all.tools[index]).filter(|tool| self.sees(&tool.name)).ok_or_else(|| {
+        index.map(|&index| &self.all.tools[index]).filter(|tool| self.can_see(&tool.name)).ok_or_else(|| {
             let text = format!("There is no tool {name} for this user; look at the list of tools again.");
             ToolError::new(ErrorCode::ToolNotFound, text)
         })
     }
 
     /// Bytes of all definitions of tools of this user.
-    pub fn bytes(&self) -> usize {
+    pub fn definition_bytes(&self) -> usize {
         self.all.tools.iter().map(|tool| tool.listed.len()).sum()
     }
 
     /// The tools, in their fixed order.
     pub fn tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
-        self.all.tools.iter().filter(|tool| self.sees(&tool.name))
+        self.all.tools.iter().filter(|tool| self.can_see(&tool.name))
     }
 
     /// Something that one party makes of this view, made once and gone with it: another form of the list, an index to
     /// search it. For a part of the view it is made each time.
-    pub fn once<T: Send + Sync + 'static>(&self, make: impl Fn(&Self) -> T) -> Arc<T> {
+    pub fn memoize<T: Send + Sync + 'static>(&self, make: impl Fn(&Self) -> T) -> Arc<T> {
         match self.is_everything() {
-            true => self.all.made.get_or_make(|| make(self)),
+            true => self.all.memo.get_or_make(|| make(self)),
             false => Arc::new(make(self)),
         }
     }
 
     /// The hidden tools and why.
-    pub fn hidden(&self) -> impl Iterator<Item = &HiddenTool> {
-        self.all.hidden.iter().filter(|hidden| self.sees(&hidden.name))
+    pub fn hidden_tools(&self) -> impl Iterator<Item = &HiddenTool> {
+        self.all.hidden.iter().filter(|hidden| self.can_see(&hidden.name))
     }
 
     /// The body of a listing: `{"tools":[…]}`.
-    pub fn listing(&self, category: Option<Category>) -> Listing {
+    pub fn listing(&self, category: Option<Category>) -> ToolListing {
         let make = || {
             let tools = self.tools().filter(|tool| category.is_none_or(|c| tool.definition.category() == c));
-            Listing::of(close(tools_json(tools)))
+            ToolListing::new(close_object(tools_json(tools)))
         };
         let place = category.map_or(0, |category| 1 + category as usize);
         match self.all.listings.get(place) {
@@ -311,86 +311,91 @@ impl CatalogView {
     }
 
     /// The body of a listing with the hidden tools: `{"tools":[…],"hidden":[…]}`. Rare, so made each time.
-    pub fn listing_with_hidden(&self, category: Option<Category>) -> Listing {
+    pub fn listing_with_hidden(&self, category: Option<Category>) -> ToolListing {
         let tools = self.tools().filter(|tool| category.is_none_or(|c| tool.definition.category() == c));
         let mut body = tools_json(tools);
         body.extend_from_slice(b",\"hidden\":");
-        body.extend_from_slice(to_raw(&self.hidden().collect::<Vec<_>>()).get().as_bytes());
-        Listing::of(close(body))
+        body.extend_from_slice(to_raw(&self.hidden_tools().collect::<Vec<_>>()).get().as_bytes());
+        ToolListing::new(close_object(body))
     }
 
     /// The result of one page of a list of the MCP door.
-    pub fn page(&self, kind: ListKind, cursor: Option<&str>) -> Result<Bytes, BadCursor> {
+    pub fn list_page(&self, kind: McpListKind, cursor: Option<&str>) -> Result<Bytes, BadCursor> {
         let (size, prepared) = (self.all.page_size, &self.all.pages[kind as usize]);
-        if let (None, true, Some(first)) = (cursor, self.is_everything(), prepared.first()) {
+        if let (None, true, Some(first)) = (cursor, self.is_everything(), prepared.first_page()) {
             return Ok(first);
         }
-        let all: Vec<Listed<'_>> = self.listed(kind).collect();
-        let start = cursor.map_or(Ok(0), |cursor| pages::place_of(cursor, &all))?;
+        let all: Vec<ListedItem<'_>> = self.listed_items(kind).collect();
+        let start = cursor.map_or(Ok(0), |cursor| pages::decode_cursor(cursor, &all))?;
         Ok(match self.is_everything() {
-            true => prepared.get(kind, &all, start, size),
-            false => pages::page(kind, &all, start, size),
+            true => prepared.get_or_build(kind, &all, start, size),
+            false => pages::build_page(kind, &all, start, size),
         })
     }
 
     /// Another number whenever the list is another.
-    pub fn fingerprint(&self, kind: ListKind) -> u64 {
+    pub fn list_fingerprint(&self, kind: McpListKind) -> u64 {
         match self.is_everything() {
-            true => self.all.pages[kind as usize].fingerprint(self.listed(kind)),
-            false => pages::fingerprint(self.listed(kind)),
+            true => self.all.pages[kind as usize].fingerprint(self.listed_items(kind)),
+            false => pages::list_fingerprint(self.listed_items(kind)),
         }
     }
 
     /// The prompt with that alias or canonical name.
-    pub fn prompt(&self, name: &str) -> Option<&Arc<Item>> {
-        let named = |item: &&Arc<Item>| {
+    pub fn find_prompt(&self, name: &str) -> Option<&Arc<CatalogItem>> {
+        let named = |item: &&Arc<CatalogItem>| {
             &*item.name == name || item.canonical.as_ref().is_some_and(|canonical| canonical.as_str() == name)
         };
-        self.items(ListKind::Prompts).find(named)
+        self.items(McpListKind::Prompts).find(named)
     }
 
     /// Whose resource a URI means, and how its source calls it. The mapped form names the package; the source's own form
     /// is taken where one package alone lists it, or lists a template that makes it.
-    pub fn resource(&self, wanted: &str) -> Option<(&Arc<AppEntry>, String)> {
-        if let Some((package, remote)) = uri::unmapped(wanted)
+    pub fn find_resource(&self, wanted: &str) -> Option<(&Arc<AppEntry>, String)> {
+        if let Some((package, remote)) = uri::unmap_uri(wanted)
             && let Some(app) = self.packages().find(|app| *app.head.package() == package)
         {
             // What the operator leaves out is not there, whoever knows its name.
-            let taken = app.head.record.upstream().is_none_or(|up| filter::readable(&up.details, &remote));
+            let taken = app.head.record.upstream().is_none_or(|up| filter::is_readable(&up.details, &remote));
             return taken.then_some((app, remote));
         }
-        let listed = self.items(ListKind::Resources).chain(self.items(ListKind::Templates));
-        let owner = match only(listed.filter(|item| &*item.remote == wanted).map(|item| item.app.package())) {
-            Owner::One(owner) => owner,
-            Owner::Many => return None,
-            Owner::None => {
+        let listed = self.items(McpListKind::Resources).chain(self.items(McpListKind::Templates));
+        let owner = match single_owner(
+            listed.filter(|item| &*item.remote == wanted).map(|item| item.app.package()),
+        ) {
+            ResourceOwner::One(owner) => owner,
+            ResourceOwner::Many => return None,
+            ResourceOwner::None => {
                 let mut budget = MatchBudget::default();
-                let made = |item: &&Arc<Item>| template::matches(&item.remote, wanted, &mut budget);
-                match only(self.items(ListKind::Templates).filter(made).map(|item| item.app.package())) {
-                    Owner::One(owner) => owner,
-                    Owner::None | Owner::Many => return None,
+                let made =
+                    |item: &&Arc<CatalogItem>| template::matches_template(&item.remote, wanted, &mut budget);
+                match single_owner(
+                    self.items(McpListKind::Templates).filter(made).map(|item| item.app.package()),
+                ) {
+                    ResourceOwner::One(owner) => owner,
+                    ResourceOwner::None | ResourceOwner::Many => return None,
                 }
             }
         };
         let app = self.packages().find(|app| app.head.package() == owner)?;
-        let taken = app.head.record.upstream().is_none_or(|up| filter::readable(&up.details, wanted));
+        let taken = app.head.record.upstream().is_none_or(|up| filter::is_readable(&up.details, wanted));
         taken.then(|| (app, wanted.to_owned()))
     }
 
     /// The packages that are seen, the earliest install first. One whose tools are all hidden is not.
     pub fn packages(&self) -> impl Iterator<Item = &Arc<AppEntry>> {
         let shown = self.all.apps.iter().zip(&self.all.shown).filter(|(_, shown)| **shown);
-        shown.map(|(app, _)| app).filter(|app| self.sees_package(app.head.package()))
+        shown.map(|(app, _)| app).filter(|app| self.can_see_package(app.head.package()))
     }
 
-    fn items(&self, kind: ListKind) -> impl Iterator<Item = &Arc<Item>> {
-        let items = place(kind).map(|place| self.all.items[place].as_slice()).unwrap_or_default();
-        items.iter().filter(|item| self.sees_package(item.app.package()))
+    fn items(&self, kind: McpListKind) -> impl Iterator<Item = &Arc<CatalogItem>> {
+        let items = item_index(kind).map(|place| self.all.items[place].as_slice()).unwrap_or_default();
+        items.iter().filter(|item| self.can_see_package(item.app.package()))
     }
 
-    fn listed(&self, kind: ListKind) -> impl Iterator<Item = Listed<'_>> {
+    fn listed_items(&self, kind: McpListKind) -> impl Iterator<Item = ListedItem<'_>> {
         let (tools, items) = match kind {
-            ListKind::Tools => (Some(self.tools()), None),
+            McpListKind::Tools => (Some(self.tools()), None),
             kind => (None, Some(self.items(kind))),
         };
         let tools = tools.into_iter().flatten().map(|tool| (tool.alias.as_str(), tool.for_mcp()));
@@ -398,28 +403,29 @@ impl CatalogView {
     }
 
     /// Whether a tool of this user is seen through this view.
-    pub fn sees(&self, tool: &ToolName) -> bool {
-        self.sees_package(tool.package()) && self.chosen.as_ref().is_none_or(|chosen| chosen.contains(tool))
+    pub fn can_see(&self, tool: &ToolName) -> bool {
+        self.can_see_package(tool.package())
+            && self.chosen.as_ref().is_none_or(|chosen| chosen.contains(tool))
     }
 
-    fn sees_package(&self, name: &PackageName) -> bool {
+    fn can_see_package(&self, name: &PackageName) -> bool {
         match &self.scope {
-            Scope::Everything => true,
-            Scope::Package(package) => name == package,
+            ViewScope::Everything => true,
+            ViewScope::Package(package) => name == package,
         }
     }
 }
 
 /// Who has something.
-enum Owner<'a> {
+enum ResourceOwner<'a> {
     None,
     One(&'a PackageName),
     Many,
 }
 
-fn only<'a>(mut owners: impl Iterator<Item = &'a PackageName>) -> Owner<'a> {
-    let Some(first) = owners.next() else { return Owner::None };
-    if owners.any(|other| other != first) { Owner::Many } else { Owner::One(first) }
+fn single_owner<'a>(mut owners: impl Iterator<Item = &'a PackageName>) -> ResourceOwner<'a> {
+    let Some(first) = owners.next() else { return ResourceOwner::None };
+    if owners.any(|other| other != first) { ResourceOwner::Many } else { ResourceOwner::One(first) }
 }
 
 fn tools_json<'a>(tools: impl Iterator<Item = &'a Arc<Tool>>) -> Vec<u8> {
@@ -434,7 +440,7 @@ fn tools_json<'a>(tools: impl Iterator<Item = &'a Arc<Tool>>) -> Vec<u8> {
     body
 }
 
-fn close(mut body: Vec<u8>) -> Vec<u8> {
+fn close_object(mut body: Vec<u8>) -> Vec<u8> {
     body.push(b'}');
     body
 }

@@ -139,7 +139,7 @@ pub struct CallContext {
     /// What the caller can do for a source while the call runs.
     pub abilities: CallerAbilities,
     /// What the caller brings where it was sent away to find out more.
-    pub input: Option<Input>,
+    pub input: Option<CallerInput>,
     /// Where the call stands in a trace.
     pub trace: TraceContext,
     /// More of the trace, as it came: `tracestate`, `baggage`.
@@ -204,16 +204,16 @@ pub struct ToolCall {
 
 /// What a call comes to, if it does not fail. Waiting is a reply, not an error.
 #[derive(Debug, Clone)]
-pub enum Reply {
+pub enum CallReply {
     /// The tool ran.
     Done(ToolResult),
     /// The tool wants to know more first.
-    AwaitingInput(Awaited),
+    AwaitingInput(AwaitedInput),
 }
 
 /// What a source wants to know before it can go on.
 #[derive(Debug, Clone)]
-pub struct Awaited {
+pub struct AwaitedInput {
     /// What is asked: MCP's `inputRequests`, raw. Missing where the caller only has to come back.
     pub requests: Option<Arc<RawValue>>,
     /// What the source needs to go on. The door seals it for the caller, and brings it back.
@@ -222,7 +222,7 @@ pub struct Awaited {
 
 /// The answers of a caller that was sent away to find out more.
 #[derive(Debug, Clone)]
-pub struct Input {
+pub struct CallerInput {
     /// MCP's `inputResponses`, raw.
     pub responses: Option<Arc<RawValue>>,
     /// The state that the source gave.

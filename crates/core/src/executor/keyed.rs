@@ -18,11 +18,11 @@ use toolyard_protocol::{
     result::{McpResult, ResultExtensions, ToolResult},
 };
 
-use super::{CallContext, CallOwner, Executor, Outcome, Reply, ToolCall, record, steps::Steps};
+use super::{CallContext, CallOutcome, CallOwner, CallReply, Executor, ToolCall, record, steps::StepTimer};
 use crate::{
     error::ToolError,
     limits::CallLimits,
-    ports::{Claim, KeyClaim, KeyEnd, KeyRoom, digest_of},
+    ports::{ClaimOutcome, KeyClaim, KeyEnd, KeyQuota, call_digest},
 };
 
 /// When it is worth asking again for a call that runs in another process.
@@ -30,11 +30,11 @@ const RETRY_RUNNING: Duration = Duration::from_secs(1);
 /// When it is worth asking again for a key where there are too many: they go one by one.
 const RETRY_FULL: Duration = Duration::from_secs(60);
 
-type Key = (CallOwner, Arc<str>);
+type OwnedKey = (CallOwner, Arc<str>);
 
 /// Calls under a key that run on this node.
 #[derive(Default)]
-pub(super) struct KeyTable(DashMap<Key, Arc<RunningCall>>);
+pub(super) struct KeyTable(DashMap<OwnedKey, Arc<RunningCall>>);
 
 impl KeyTable {
     pub(super) fn len(&self) -> usize {
@@ -45,52 +45,53 @@ impl KeyTable {
 /// One such call.
 struct RunningCall {
     digest: [u8; 32],
-    outcome: watch::Sender<Option<Outcome>>,
+    outcome: watch::Sender<Option<CallOutcome>>,
 }
 
 impl Executor {
-    pub(super) async fn call_once(self: &Arc<Self>, cx: CallContext, call: ToolCall) -> Outcome {
+    pub(super) async fn call_keyed(self: &Arc<Self>, cx: CallContext, call: ToolCall) -> CallOutcome {
         let Some(key) = cx.key.clone() else { return self.call_now(cx, call).await };
         // Before anything is said of the key: what this caller may not call now, it may not read either.
-        let Some(tool) = cx.view.find(&call.name).ok().filter(|tool| self.permit(tool).is_ok()).cloned()
+        let Some(tool) =
+            cx.view.find_tool(&call.name).ok().filter(|tool| self.check_policy(tool).is_ok()).cloned()
         else {
             return self.call_now(cx, call).await;
         };
         let arguments = call.arguments.as_deref().map(RawValue::get).unwrap_or("{}");
         let arguments: Value = serde_json::from_str(arguments).unwrap_or(Value::Null);
         // Either name of a tool is the same call.
-        let digest = digest_of(tool.name.as_str(), &arguments);
+        let digest = call_digest(tool.name.as_str(), &arguments);
         let place = (cx.owner(), key.clone());
         let (running, replayed) = match self.keys.0.entry(place.clone()) {
             Entry::Occupied(entry) if entry.get().digest != digest => {
                 drop(entry);
-                return self.told(&cx, &call, Err(conflict())).await;
+                return self.record_replay(&cx, &call, Err(key_conflict_error())).await;
             }
             Entry::Occupied(entry) => (entry.get().clone(), true),
             Entry::Vacant(entry) => {
                 let running = Arc::new(RunningCall { digest, outcome: watch::Sender::new(None) });
                 entry.insert(running.clone());
-                self.start(&cx, &call, place, &running);
+                self.spawn_keyed(&cx, &call, place, &running);
                 (running, false)
             }
         };
         let mut outcome = running.outcome.subscribe();
         let outcome = tokio::select! {
             biased;
-            () = self.left(&cx) => {
+            () = self.caller_left(&cx) => {
                 let text = "The caller went away; the call goes on, and its outcome is found under its key.";
                 return Err(ToolError::new(ErrorCode::Cancelled, text));
             }
             ended = outcome.wait_for(Option::is_some) => match ended.map(|outcome| outcome.clone()) {
                 Ok(Some(outcome)) => outcome,
-                Ok(None) | Err(_) => Err(unknown("ended without an outcome")),
+                Ok(None) | Err(_) => Err(outcome_unknown_error("ended without an outcome")),
             },
         };
-        if replayed { self.told(&cx, &call, outcome).await } else { outcome }
+        if replayed { self.record_replay(&cx, &call, outcome).await } else { outcome }
     }
 
     /// Returns when the caller went away. A stop that cuts calls off does not count: the call itself ends then, and says so.
-    async fn left(&self, cx: &CallContext) {
+    async fn caller_left(&self, cx: &CallContext) {
         cx.cancel.cancelled().await;
         if self.cut_off.is_cancelled() {
             std::future::pending().await
@@ -98,11 +99,17 @@ impl Executor {
     }
 
     /// Runs the call on a task of its own, so that it outlives the request that began it.
-    fn start(self: &Arc<Self>, cx: &CallContext, call: &ToolCall, place: Key, running: &Arc<RunningCall>) {
+    fn spawn_keyed(
+        self: &Arc<Self>,
+        cx: &CallContext,
+        call: &ToolCall,
+        place: OwnedKey,
+        running: &Arc<RunningCall>,
+    ) {
         let (executor, mut cx, call, running) = (self.clone(), cx.clone(), call.clone(), running.clone());
         cx.cancel = self.cut_off.child_token();
         self.tasks.spawn(async move {
-            let outcome = executor.claimed(cx, call, running.digest, &place.1).await;
+            let outcome = executor.run_claimed(cx, call, running.digest, &place.1).await;
             // Removed from the table first: a retry from now on asks the ledger, which has the outcome or keeps it until it can be written.
             executor.keys.0.remove(&place);
             running.outcome.send_replace(Some(outcome));
@@ -110,13 +117,13 @@ impl Executor {
     }
 
     /// Claims the key and makes the call.
-    async fn claimed(
+    async fn run_claimed(
         self: &Arc<Self>,
         cx: CallContext,
         call: ToolCall,
         digest: [u8; 32],
         key: &Arc<str>,
-    ) -> Outcome {
+    ) -> CallOutcome {
         let at = self.clock.now();
         let lifetime =
             jiff::SignedDuration::try_from(self.limits.key_lifetime).unwrap_or(jiff::SignedDuration::MAX);
@@ -127,56 +134,58 @@ impl Executor {
             call: cx.id.clone(),
             at,
             expired_before: at.checked_sub(lifetime).unwrap_or(jiff::Timestamp::MIN),
-            room: KeyRoom { keys: self.limits.user_keys, bytes: self.limits.user_key_bytes },
+            quota: KeyQuota { keys: self.limits.user_keys, bytes: self.limits.user_key_bytes },
         };
-        let found = match self.ledger.begin(&claim).await {
-            Ok(Claim::Fresh) => None,
-            Ok(Claim::Conflict) => Some(Err(conflict())),
-            Ok(Claim::Open) => Some(Err(unknown("was cut off when its server stopped or crashed"))),
-            Ok(Claim::Running) => Some(Err(not_ended())),
-            Ok(Claim::NoRoom) => Some(Err(no_room(&self.limits))),
-            Ok(Claim::Done(stored)) => Some(revive(stored)),
+        let found = match self.ledger.claim_key(&claim).await {
+            Ok(ClaimOutcome::Fresh) => None,
+            Ok(ClaimOutcome::Conflict) => Some(Err(key_conflict_error())),
+            Ok(ClaimOutcome::Open) => {
+                Some(Err(outcome_unknown_error("was cut off when its server stopped or crashed")))
+            }
+            Ok(ClaimOutcome::Running) => Some(Err(still_running_error())),
+            Ok(ClaimOutcome::QuotaReached) => Some(Err(key_quota_error(&self.limits))),
+            Ok(ClaimOutcome::Done(stored)) => Some(decode_outcome(stored)),
             Err(error) => Some(Err(error.into())),
         };
         if let Some(found) = found {
-            return self.told(&cx, &call, found).await;
+            return self.record_replay(&cx, &call, found).await;
         }
         let cut_off = cx.cancel.clone();
-        let (outcome, record) = self.measured(cx, &call).await;
+        let (outcome, record) = self.run_measured(cx, &call).await;
         if cut_off.is_cancelled() && outcome.as_ref().is_err_and(|error| error.code == ErrorCode::Cancelled) {
             // The key stays open: the next process says that nobody knows what came of it.
-            self.ledger.record(record).await;
+            self.ledger.record_call(record).await;
             return outcome;
         }
         let end = match &outcome {
             Err(error) if error.retryable || did_not_run(error.code) => KeyEnd::Release,
             // The caller comes back with more, under the same key.
-            Ok(Reply::AwaitingInput(_)) => KeyEnd::Release,
-            outcome => {
-                KeyEnd::Keep(store(outcome).filter(|text| text.len() <= self.limits.key_outcome_bytes))
-            }
+            Ok(CallReply::AwaitingInput(_)) => KeyEnd::Release,
+            outcome => KeyEnd::Keep(
+                encode_outcome(outcome).filter(|text| text.len() <= self.limits.key_outcome_bytes),
+            ),
         };
-        if let Err(error) = self.ledger.end(&claim, end, record).await {
+        if let Err(error) = self.ledger.end_key(&claim, end, record).await {
             tracing::error!(%error, call = %claim.call, "the outcome under a key could not be stored yet");
         }
         outcome
     }
 
     /// An outcome that was found, not made: recorded and logged like any other.
-    async fn told(&self, cx: &CallContext, call: &ToolCall, outcome: Outcome) -> Outcome {
-        let mut record = record::of(
+    async fn record_replay(&self, cx: &CallContext, call: &ToolCall, outcome: CallOutcome) -> CallOutcome {
+        let mut record = record::build_record(
             cx,
             call,
             &outcome,
             self.clock.now(),
-            &mut Steps::start(),
+            &mut StepTimer::start(),
             self.limits.error_message_bytes,
         );
         if let Some(record) = Arc::get_mut(&mut record) {
             record.replayed = true;
         }
-        self.tell(&record, &outcome);
-        self.ledger.record(record).await;
+        self.publish_record(&record, &outcome);
+        self.ledger.record_call(record).await;
         outcome
     }
 }
@@ -205,18 +214,18 @@ fn did_not_run(code: ErrorCode) -> bool {
     }
 }
 
-fn conflict() -> ToolError {
+fn key_conflict_error() -> ToolError {
     let text = "This idempotency key was used for another call; give each call a key of its own.";
     ToolError::new(ErrorCode::Conflict, text)
 }
 
-fn not_ended() -> ToolError {
+fn still_running_error() -> ToolError {
     let text = "The call under this idempotency key has not ended, or its outcome is still being written. \
                 Retry with the same key to get its outcome.";
     ToolError::new(ErrorCode::Overloaded, text).retry_after(RETRY_RUNNING)
 }
 
-fn no_room(limits: &CallLimits) -> ToolError {
+fn key_quota_error(limits: &CallLimits) -> ToolError {
     let text = format!(
         "This user has {} idempotency keys in use, and no more are taken; a key is free again {} s after its call. \
          The tool did not run. Retry later, or make the call without a key.",
@@ -226,7 +235,7 @@ fn no_room(limits: &CallLimits) -> ToolError {
     ToolError::new(ErrorCode::RateLimited, text).retry_after(RETRY_FULL)
 }
 
-fn unknown(why: &str) -> ToolError {
+fn outcome_unknown_error(why: &str) -> ToolError {
     let text = format!(
         "The call under this idempotency key {why}: it may or may not have run, and is not run again."
     );
@@ -236,23 +245,23 @@ fn unknown(why: &str) -> ToolError {
 /// An outcome as the ledger keeps it.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Kept {
+enum RecordedOutcome {
     Done { mcp: Box<RawValue>, extensions: ResultExtensions },
     Failed(WireError),
 }
 
-fn store(outcome: &Outcome) -> Option<String> {
+fn encode_outcome(outcome: &CallOutcome) -> Option<String> {
     let kept = match outcome {
-        Ok(Reply::Done(result)) => {
-            Kept::Done { mcp: result.mcp.raw().to_owned(), extensions: result.extensions.clone() }
+        Ok(CallReply::Done(result)) => {
+            RecordedOutcome::Done { mcp: result.mcp.raw().to_owned(), extensions: result.extensions.clone() }
         }
-        Err(error) => Kept::Failed(error.to_wire()),
-        Ok(Reply::AwaitingInput(_)) => return None,
+        Err(error) => RecordedOutcome::Failed(error.to_wire()),
+        Ok(CallReply::AwaitingInput(_)) => return None,
     };
     serde_json::to_string(&kept).ok()
 }
 
-fn revive(stored: Option<String>) -> Outcome {
+fn decode_outcome(stored: Option<String>) -> CallOutcome {
     let Some(text) = stored else {
         return Err(ToolError::new(
             ErrorCode::OutcomeUnknown,
@@ -260,12 +269,12 @@ fn revive(stored: Option<String>) -> Outcome {
              room. It is not run again.",
         ));
     };
-    let damaged = || unknown("has a damaged record");
-    match serde_json::from_str(&text).map_err(|error| damaged().because(error))? {
-        Kept::Done { mcp, extensions } => {
-            Ok(Reply::Done(ToolResult { mcp: McpResult::from_raw(mcp).ok_or_else(damaged)?, extensions }))
+    let damaged = || outcome_unknown_error("has a damaged record");
+    match serde_json::from_str(&text).map_err(|error| damaged().with_cause(error))? {
+        RecordedOutcome::Done { mcp, extensions } => {
+            Ok(CallReply::Done(ToolResult { mcp: McpResult::from_raw(mcp).ok_or_else(damaged)?, extensions }))
         }
-        Kept::Failed(error) => {
+        RecordedOutcome::Failed(error) => {
             let mut failed = ToolError::new(error.code, error.message);
             failed.retryable = error.retryable;
             Err(failed)

@@ -4,8 +4,8 @@
 //! caller leave, honours the caller's key, and leaves one record and one log line whatever happened.
 
 mod context;
+mod forward;
 mod keyed;
-mod pass_on;
 mod record;
 mod steps;
 
@@ -17,18 +17,19 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use toolyard_protocol::{ErrorCode, ToolName};
 
 pub use self::context::{
-    Awaited, CallContext, CallOwner, Caller, DeliveryMark, Door, Input, Reply, ToolCall, TraceContext,
+    AwaitedInput, CallContext, CallOwner, CallReply, Caller, CallerInput, DeliveryMark, Door, ToolCall,
+    TraceContext,
 };
 use self::{
     keyed::KeyTable,
-    steps::{Step, Steps},
+    steps::{CallStep, StepTimer},
 };
 use crate::{
-    catalog::{Gauge, Permit, Tool},
+    catalog::{CallGauge, CallPermit, Tool},
     error::ToolError,
     limits::CallLimits,
-    policy::{Decision, Policy},
-    ports::{CallRecord, Clock, Ledger, Limiter, SourceKind, Sources, ToolSource},
+    policy::{PolicyDecision, ToolPolicy},
+    ports::{CallRateLimiter, CallRecord, Clock, Ledger, SourceKind, SourceTable, ToolSource},
     schema::ValidArguments,
 };
 
@@ -40,16 +41,16 @@ pub(crate) const CANCELLED_TEXT: &str =
     "The call was cancelled before the tool answered: the caller left, or the server stopped.";
 
 /// What a call comes to.
-pub type Outcome = Result<Reply, ToolError>;
+pub type CallOutcome = Result<CallReply, ToolError>;
 
 /// Everything the executor needs.
 pub struct ExecutorParts {
     /// What runs the tools of each kind.
     pub sources: Vec<(SourceKind, Arc<dyn ToolSource>)>,
     /// What the operator does not allow.
-    pub policy: Policy,
+    pub policy: ToolPolicy,
     /// Rate limits.
-    pub limiter: Arc<dyn Limiter>,
+    pub limiter: Arc<dyn CallRateLimiter>,
     /// Where calls are recorded.
     pub ledger: Arc<dyn Ledger>,
     /// The time of day.
@@ -64,15 +65,15 @@ pub struct ExecutorParts {
 
 /// Runs tools.
 pub struct Executor {
-    sources: Sources,
-    policy: Policy,
-    limiter: Arc<dyn Limiter>,
+    sources: SourceTable,
+    policy: ToolPolicy,
+    limiter: Arc<dyn CallRateLimiter>,
     ledger: Arc<dyn Ledger>,
     clock: Arc<dyn Clock>,
     limits: CallLimits,
     tasks: TaskTracker,
     cut_off: CancellationToken,
-    node: Arc<Gauge>,
+    node: Arc<CallGauge>,
     keys: KeyTable,
     feed: broadcast::Sender<Arc<CallRecord>>,
 }
@@ -81,7 +82,7 @@ impl Executor {
     /// An executor of these parts.
     pub fn new(parts: ExecutorParts) -> Arc<Self> {
         Arc::new(Self {
-            sources: Sources::new(parts.sources),
+            sources: SourceTable::new(parts.sources),
             policy: parts.policy,
             limiter: parts.limiter,
             ledger: parts.ledger,
@@ -96,13 +97,13 @@ impl Executor {
     }
 
     /// Every call that ends from now on.
-    pub fn watch(&self) -> broadcast::Receiver<Arc<CallRecord>> {
+    pub fn subscribe(&self) -> broadcast::Receiver<Arc<CallRecord>> {
         self.feed.subscribe()
     }
 
     /// How many calls are under way.
     pub fn in_flight(&self) -> usize {
-        self.node.now()
+        self.node.in_flight()
     }
 
     /// How many keys have a call under way here.
@@ -112,25 +113,25 @@ impl Executor {
 
     /// The single door. Doors run it on a tracked task: when their client leaves they fire `cx.cancel`, and the call is
     /// still recorded.
-    pub async fn call(self: &Arc<Self>, cx: CallContext, call: ToolCall) -> Outcome {
+    pub async fn call(self: &Arc<Self>, cx: CallContext, call: ToolCall) -> CallOutcome {
         // The rare way is boxed, so that the common one is not as large as both together.
         if cx.key.is_some() {
-            Box::pin(self.call_once(cx, call)).await
+            Box::pin(self.call_keyed(cx, call)).await
         } else {
             self.call_now(cx, call).await
         }
     }
 
-    async fn call_now(&self, cx: CallContext, call: ToolCall) -> Outcome {
-        let (outcome, record) = self.measured(cx, &call).await;
-        self.ledger.record(record).await;
+    async fn call_now(&self, cx: CallContext, call: ToolCall) -> CallOutcome {
+        let (outcome, record) = self.run_measured(cx, &call).await;
+        self.ledger.record_call(record).await;
         outcome
     }
 
     /// Runs a call with its deadline and its caller in mind, and says what happened.
-    async fn measured(&self, mut cx: CallContext, call: &ToolCall) -> (Outcome, Arc<CallRecord>) {
-        let (started_at, mut steps) = (self.clock.now(), Steps::start());
-        cx.deadline = self.deadline(&cx, call);
+    async fn run_measured(&self, mut cx: CallContext, call: &ToolCall) -> (CallOutcome, Arc<CallRecord>) {
+        let (started_at, mut steps) = (self.clock.now(), StepTimer::start());
+        cx.deadline = self.call_deadline(&cx, call);
         let guarded = AssertUnwindSafe(self.run(&cx, call, &mut steps)).catch_unwind();
         let ended = tokio::select! {
             biased;
@@ -139,28 +140,35 @@ impl Executor {
         };
         let outcome = match ended {
             Some(Ok(Ok(outcome))) => outcome,
-            Some(Ok(Err(_panic))) => Err(panicked(call)),
-            Some(Err(_elapsed)) => Err(too_late(&cx, call, &steps)),
+            Some(Ok(Err(_panic))) => Err(panic_error(call)),
+            Some(Err(_elapsed)) => Err(timeout_error(&cx, call, &steps)),
             None => Err(ToolError::new(ErrorCode::Cancelled, CANCELLED_TEXT)),
         };
-        let record = record::of(&cx, call, &outcome, started_at, &mut steps, self.limits.error_message_bytes);
-        self.tell(&record, &outcome);
+        let record = record::build_record(
+            &cx,
+            call,
+            &outcome,
+            started_at,
+            &mut steps,
+            self.limits.error_message_bytes,
+        );
+        self.publish_record(&record, &outcome);
         (outcome, record)
     }
 
     /// The life of a call, top to bottom.
-    async fn run(&self, cx: &CallContext, call: &ToolCall, steps: &mut Steps) -> Outcome {
-        let tool = cx.view.find(&call.name)?;
-        steps.enter(Step::Validate);
-        let arguments = tool.validate(call.arguments.as_deref(), self.limits.check_timeout).await?;
-        steps.enter(Step::Authorize);
+    async fn run(&self, cx: &CallContext, call: &ToolCall, steps: &mut StepTimer) -> CallOutcome {
+        let tool = cx.view.find_tool(&call.name)?;
+        steps.enter(CallStep::Validate);
+        let arguments = tool.validate_arguments(call.arguments.as_deref(), self.limits.check_timeout).await?;
+        steps.enter(CallStep::Authorize);
         let _places = self.authorize(cx, tool, &arguments)?;
         let source = self.source_of(tool)?;
-        steps.enter(Step::Ready);
+        steps.enter(CallStep::Ready);
         let ready = source.make_ready(cx, tool).await?;
-        steps.enter(Step::Invoke);
+        steps.enter(CallStep::Invoke);
         let reply = ready.invoke(&arguments).await?;
-        steps.enter(Step::Check);
+        steps.enter(CallStep::Check);
         tool.check_output(reply, self.limits.check_timeout).await
     }
 
@@ -170,26 +178,31 @@ impl Executor {
         cx: &CallContext,
         tool: &Tool,
         _arguments: &ValidArguments,
-    ) -> Result<[Permit; 3], ToolError> {
-        self.permit(tool)?;
-        self.limiter.check(&cx.user, &tool.name).map_err(too_many)?;
+    ) -> Result<[CallPermit; 3], ToolError> {
+        self.check_policy(tool)?;
+        self.limiter.check_call(&cx.user, &tool.name).map_err(rate_limited_error)?;
         let limits = &self.limits;
         Ok([
-            self.node.enter(limits.in_flight_node).ok_or_else(|| overloaded("the platform", &tool.name))?,
-            tool.app.gauge.enter(limits.in_flight_app).ok_or_else(|| overloaded("the app", &tool.name))?,
+            self.node
+                .try_acquire(limits.in_flight_node)
+                .ok_or_else(|| overloaded_error("the platform", &tool.name))?,
+            tool.app
+                .gauge
+                .try_acquire(limits.in_flight_app)
+                .ok_or_else(|| overloaded_error("the app", &tool.name))?,
             cx.view
                 .all
                 .gauge
-                .enter(limits.in_flight_user)
-                .ok_or_else(|| overloaded("this user", &tool.name))?,
+                .try_acquire(limits.in_flight_user)
+                .ok_or_else(|| overloaded_error("this user", &tool.name))?,
         ])
     }
 
     /// What the operator allows.
-    fn permit(&self, tool: &Tool) -> Result<(), ToolError> {
+    fn check_policy(&self, tool: &Tool) -> Result<(), ToolError> {
         match self.policy.decide(&tool.name) {
-            Decision::Allow => Ok(()),
-            Decision::Deny => {
+            PolicyDecision::Allow => Ok(()),
+            PolicyDecision::Deny => {
                 let text = format!("The operator of this platform does not allow {}.", tool.name);
                 Err(ToolError::new(ErrorCode::Denied, text))
             }
@@ -203,19 +216,20 @@ impl Executor {
     }
 
     /// One budget over wake and call, as the app asks for it within the bounds.
-    fn deadline(&self, cx: &CallContext, call: &ToolCall) -> Instant {
-        let wish = cx.view.find(&call.name).ok().and_then(|tool| tool.app.record.details.call_timeout_ms);
+    fn call_deadline(&self, cx: &CallContext, call: &ToolCall) -> Instant {
+        let wish =
+            cx.view.find_tool(&call.name).ok().and_then(|tool| tool.app.record.details.call_timeout_ms);
         Instant::now() + self.limits.call_timeout_for(wish)
     }
 
     /// The one log line of a call, and the news for whoever watches.
-    fn tell(&self, record: &Arc<CallRecord>, outcome: &Outcome) {
-        record::log(record, outcome.as_ref().err());
+    fn publish_record(&self, record: &Arc<CallRecord>, outcome: &CallOutcome) {
+        record::log_call(record, outcome.as_ref().err());
         let _ = self.feed.send(record.clone());
     }
 }
 
-fn too_many(wait: std::time::Duration) -> ToolError {
+fn rate_limited_error(wait: std::time::Duration) -> ToolError {
     let seconds = wait.as_secs_f64().ceil().max(1.0);
     ToolError::new(
         ErrorCode::RateLimited,
@@ -224,12 +238,12 @@ fn too_many(wait: std::time::Duration) -> ToolError {
     .retry_after(wait)
 }
 
-fn overloaded(whose: &str, tool: &ToolName) -> ToolError {
+fn overloaded_error(whose: &str, tool: &ToolName) -> ToolError {
     let text = format!("Too many calls are under way for {whose}, so {tool} did not run; try again shortly.");
     ToolError::new(ErrorCode::Overloaded, text)
 }
 
-fn too_late(cx: &CallContext, call: &ToolCall, steps: &Steps) -> ToolError {
+fn timeout_error(cx: &CallContext, call: &ToolCall, steps: &StepTimer) -> ToolError {
     if cx.delivery.is_pending() {
         let text = format!(
             "There was no connection to the app of {} in time; nothing was sent, and the tool did not run.",
@@ -237,7 +251,7 @@ fn too_late(cx: &CallContext, call: &ToolCall, steps: &Steps) -> ToolError {
         );
         ToolError::new(ErrorCode::NetworkError, text)
     } else if steps.may_have_run() {
-        let harmless = cx.view.find(&call.name).is_ok_and(|tool| tool.definition.is_harmless());
+        let harmless = cx.view.find_tool(&call.name).is_ok_and(|tool| tool.definition.is_harmless());
         let text = format!("{} did not answer in time; it may or may not have run.", call.name);
         ToolError::new(ErrorCode::Timeout, text).retryable_if(harmless)
     } else {
@@ -246,7 +260,7 @@ fn too_late(cx: &CallContext, call: &ToolCall, steps: &Steps) -> ToolError {
     }
 }
 
-fn panicked(call: &ToolCall) -> ToolError {
+fn panic_error(call: &ToolCall) -> ToolError {
     ToolError::new(ErrorCode::ExecutionError, format!("The platform failed while running {}.", call.name))
-        .because("a source panicked")
+        .with_cause("a source panicked")
 }

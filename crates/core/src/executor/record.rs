@@ -5,23 +5,23 @@ use std::{borrow::Cow, sync::Arc};
 use jiff::Timestamp;
 use toolyard_protocol::{ErrorCode, ToolRef, api::outcome_text};
 
-use super::{CallContext, Door, Outcome, Reply, ToolCall, steps::Steps};
+use super::{CallContext, CallOutcome, CallReply, Door, ToolCall, steps::StepTimer};
 use crate::{
-    catalog::size_of,
+    catalog::result_size,
     error::ToolError,
     ports::{CallRecord, SourceKind},
 };
 
-pub(super) fn of(
+pub(super) fn build_record(
     cx: &CallContext,
     call: &ToolCall,
-    outcome: &Outcome,
+    outcome: &CallOutcome,
     started_at: Timestamp,
-    steps: &mut Steps,
+    steps: &mut StepTimer,
     max_message_bytes: usize,
 ) -> Arc<CallRecord> {
     let (times, duration_us) = steps.finish();
-    let found = cx.view.find(&call.name).ok();
+    let found = cx.view.find_tool(&call.name).ok();
     let tool = match (found, &call.name) {
         (Some(tool), _) => tool.name.as_str().into(),
         (None, ToolRef::Canonical(name)) => name.as_str().into(),
@@ -35,7 +35,7 @@ pub(super) fn of(
         source: found.map_or(SourceKind::App, |tool| tool.source),
         door: cx.door,
         caller: cx.caller.clone(),
-        error: error_of(outcome),
+        error: error_code(outcome),
         // What was said in a chat is not stored, and an error may quote it.
         error_message: match cx.door {
             Door::Chat => None,
@@ -47,7 +47,7 @@ pub(super) fn of(
         steps: times,
         bytes_in: call.arguments.as_ref().map_or(0, |raw| raw.get().len() as u64),
         bytes_out: match outcome {
-            Ok(Reply::Done(result)) => size_of(result),
+            Ok(CallReply::Done(result)) => result_size(result),
             _ => 0,
         },
         trace: cx.trace,
@@ -55,9 +55,9 @@ pub(super) fn of(
 }
 
 /// The code of an outcome: a result that says it is an error counts as one.
-fn error_of(outcome: &Outcome) -> Option<ErrorCode> {
+fn error_code(outcome: &CallOutcome) -> Option<ErrorCode> {
     match outcome {
-        Ok(Reply::Done(result)) if result.mcp.is_error() => Some(ErrorCode::ExecutionError),
+        Ok(CallReply::Done(result)) if result.mcp.is_error() => Some(ErrorCode::ExecutionError),
         Ok(_) => None,
         Err(error) => Some(error.code),
     }
@@ -65,12 +65,12 @@ fn error_of(outcome: &Outcome) -> Option<ErrorCode> {
 
 /// What the caller was told of a failure, truncated to the bound. Messages about arguments quote them, and arguments are
 /// not recorded.
-fn error_message(outcome: &Outcome, max_bytes: usize) -> Option<Arc<str>> {
+fn error_message(outcome: &CallOutcome, max_bytes: usize) -> Option<Arc<str>> {
     if max_bytes == 0 {
         return None;
     }
     let message = match outcome {
-        Ok(Reply::Done(result)) if result.mcp.is_error() => Cow::Owned(result.mcp.all_text()),
+        Ok(CallReply::Done(result)) if result.mcp.is_error() => Cow::Owned(result.mcp.all_text()),
         Ok(_) => return None,
         Err(error) if matches!(error.code, ErrorCode::InvalidArguments | ErrorCode::InvalidRequest) => {
             return None;
@@ -78,11 +78,11 @@ fn error_message(outcome: &Outcome, max_bytes: usize) -> Option<Arc<str>> {
         Err(error) => Cow::Borrowed(error.for_model.as_str()),
     };
     let message = message.trim();
-    (!message.is_empty()).then(|| truncate(message, max_bytes).into())
+    (!message.is_empty()).then(|| truncate_text(message, max_bytes).into())
 }
 
 /// At most so many bytes, cut between characters; an ellipsis says that there was more.
-fn truncate(text: &str, max_bytes: usize) -> Cow<'_, str> {
+fn truncate_text(text: &str, max_bytes: usize) -> Cow<'_, str> {
     const ELLIPSIS: &str = "…";
     if text.len() <= max_bytes {
         return Cow::Borrowed(text);
@@ -91,7 +91,7 @@ fn truncate(text: &str, max_bytes: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}{ELLIPSIS}", &text[..end]))
 }
 
-pub(super) fn log(record: &CallRecord, error: Option<&ToolError>) {
+pub(super) fn log_call(record: &CallRecord, error: Option<&ToolError>) {
     let (outcome, word) = (outcome_text(record.error), if record.replayed { " (replayed)" } else { "" });
     let cause = error.and_then(|error| error.cause.as_deref());
     tracing::info!(
@@ -111,10 +111,10 @@ mod tests {
 
     #[test]
     fn messages_are_cut_between_characters() {
-        assert_eq!(truncate("short", 5), "short");
-        assert_eq!(truncate("longer", 5), "lo…");
-        assert_eq!(truncate("üüüü", 6), "ü…");
-        assert!(truncate(&"ü".repeat(5_000), 2_000).len() <= 2_000);
+        assert_eq!(truncate_text("short", 5), "short");
+        assert_eq!(truncate_text("longer", 5), "lo…");
+        assert_eq!(truncate_text("üüüü", 6), "ü…");
+        assert!(truncate_text(&"ü".repeat(5_000), 2_000).len() <= 2_000);
     }
 
     #[test]

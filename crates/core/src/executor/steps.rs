@@ -5,7 +5,7 @@ use toolyard_protocol::api::StepTimes;
 
 /// The steps of a call, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Step {
+pub(crate) enum CallStep {
     Find,
     Validate,
     Authorize,
@@ -16,53 +16,53 @@ pub(crate) enum Step {
 
 /// A watch that is told which step begins.
 #[derive(Debug)]
-pub(crate) struct Steps {
+pub(crate) struct StepTimer {
     times: StepTimes,
-    current: Step,
+    current: CallStep,
     since: Instant,
     began: Instant,
 }
 
-impl Steps {
+impl StepTimer {
     pub(crate) fn start() -> Self {
         let now = Instant::now();
-        Self { times: StepTimes::default(), current: Step::Find, since: now, began: now }
+        Self { times: StepTimes::default(), current: CallStep::Find, since: now, began: now }
     }
 
     /// The step before ends, this one begins.
-    pub(crate) fn enter(&mut self, step: Step) {
+    pub(crate) fn enter(&mut self, step: CallStep) {
         let now = Instant::now();
-        self.book(now);
+        self.add_elapsed(now);
         self.current = step;
         self.since = now;
     }
 
     /// Whether the tool may have run.
     pub(crate) fn may_have_run(&self) -> bool {
-        self.current >= Step::Invoke
+        self.current >= CallStep::Invoke
     }
 
     /// All times, and the whole.
     pub(crate) fn finish(&mut self) -> (StepTimes, u64) {
         let now = Instant::now();
-        self.book(now);
+        self.add_elapsed(now);
         self.since = now;
-        (self.times, micros(now - self.began))
+        (self.times, to_micros(now - self.began))
     }
 
-    fn book(&mut self, now: Instant) {
+    fn add_elapsed(&mut self, now: Instant) {
         let place = match self.current {
-            Step::Find => &mut self.times.find,
-            Step::Validate => &mut self.times.validate,
-            Step::Authorize => &mut self.times.authorize,
-            Step::Ready => &mut self.times.ready,
-            Step::Invoke => &mut self.times.invoke,
-            Step::Check => &mut self.times.check,
+            CallStep::Find => &mut self.times.find,
+            CallStep::Validate => &mut self.times.validate,
+            CallStep::Authorize => &mut self.times.authorize,
+            CallStep::Ready => &mut self.times.ready,
+            CallStep::Invoke => &mut self.times.invoke,
+            CallStep::Check => &mut self.times.check,
         };
-        *place += micros(now - self.since);
+        *place += to_micros(now - self.since);
     }
 }
 
-fn micros(duration: std::time::Duration) -> u64 {
+fn to_micros(duration: std::time::Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::{Map, Value, value::RawValue};
 use toolyard_protocol::{
-    Alias, PackageName, PlatformSettings, ToolName, UserId, app::AppDetails, device::Capabilities,
-    items::Items, plugin::ContentHash,
+    PackageName, PlatformSettings, ToolAlias, ToolName, UserId, app::AppDetails, device::Capabilities,
+    items::AppItems, plugin::ContentHash,
 };
 
 use super::{SourceKind, StoreError, UpstreamRecord};
@@ -22,7 +22,7 @@ pub struct AppRecord {
     /// Who registered it.
     pub owner: String,
     /// What it is: an app with keys of its own, or an MCP server in the world.
-    pub origin: Origin,
+    pub origin: PackageOrigin,
     /// Whether the operator lets it call the tools of other apps.
     pub assistant: bool,
     /// Current version of its tools; 0 is none yet.
@@ -37,7 +37,7 @@ pub struct AppRecord {
 
 /// What brings tools under a package name.
 #[derive(Debug, Clone)]
-pub enum Origin {
+pub enum PackageOrigin {
     /// An app of a developer.
     App(AppKeys),
     /// An MCP server in the world.
@@ -61,41 +61,41 @@ impl AppRecord {
     /// Its keys, where it is an app of a developer.
     pub fn keys(&self) -> Option<&AppKeys> {
         match &self.origin {
-            Origin::App(keys) => Some(keys),
-            Origin::Upstream(_) | Origin::Builtin | Origin::Plugin(_) => None,
+            PackageOrigin::App(keys) => Some(keys),
+            PackageOrigin::Upstream(_) | PackageOrigin::Builtin | PackageOrigin::Plugin(_) => None,
         }
     }
 
     /// What is known of it, where it is an upstream.
     pub fn upstream(&self) -> Option<&UpstreamRecord> {
         match &self.origin {
-            Origin::App(_) | Origin::Builtin | Origin::Plugin(_) => None,
-            Origin::Upstream(upstream) => Some(upstream),
+            PackageOrigin::App(_) | PackageOrigin::Builtin | PackageOrigin::Plugin(_) => None,
+            PackageOrigin::Upstream(upstream) => Some(upstream),
         }
     }
 
     /// Which content of a plugin this is, where it is one.
     pub fn plugin(&self) -> Option<&ContentHash> {
         match &self.origin {
-            Origin::App(_) | Origin::Upstream(_) | Origin::Builtin => None,
-            Origin::Plugin(hash) => Some(hash),
+            PackageOrigin::App(_) | PackageOrigin::Upstream(_) | PackageOrigin::Builtin => None,
+            PackageOrigin::Plugin(hash) => Some(hash),
         }
     }
 
     /// Where its tools run.
     pub fn source(&self) -> SourceKind {
         match &self.origin {
-            Origin::App(_) => SourceKind::App,
-            Origin::Upstream(_) => SourceKind::Upstream,
-            Origin::Builtin => SourceKind::Builtin,
-            Origin::Plugin(_) => SourceKind::Plugin,
+            PackageOrigin::App(_) => SourceKind::App,
+            PackageOrigin::Upstream(_) => SourceKind::Upstream,
+            PackageOrigin::Builtin => SourceKind::Builtin,
+            PackageOrigin::Plugin(_) => SourceKind::Plugin,
         }
     }
 }
 
 /// An app to be stored.
 #[derive(Debug, Clone)]
-pub struct NewRecord {
+pub struct NewAppRecord {
     /// Its name.
     pub package: PackageName,
     /// What its developer says of it.
@@ -109,7 +109,7 @@ pub struct NewRecord {
     /// When.
     pub at: Timestamp,
     /// Its first set of tools, stored in the same act.
-    pub tools: Option<StoredSet>,
+    pub tools: Option<StoredToolSet>,
 }
 
 /// A change of an app.
@@ -127,39 +127,39 @@ pub enum AppChange {
 
 /// Apps.
 #[async_trait]
-pub trait Apps: Send + Sync {
+pub trait AppStore: Send + Sync {
     /// One app.
-    async fn find(&self, package: &PackageName) -> Result<Option<AppRecord>, StoreError>;
+    async fn find_app(&self, package: &PackageName) -> Result<Option<AppRecord>, StoreError>;
     /// The apps of an owner, or of everybody, by name; upstreams are not among them.
-    async fn list(&self, owner: Option<&str>) -> Result<Vec<AppRecord>, StoreError>;
+    async fn list_apps(&self, owner: Option<&str>) -> Result<Vec<AppRecord>, StoreError>;
     /// What users can install and whose name, description or package has these words, by package, after one: apps, and
     /// upstreams that are neither off nor everybody's already.
-    async fn installable(
+    async fn search_installable(
         &self,
         words: &str,
         after: Option<&PackageName>,
         limit: u32,
     ) -> Result<Vec<AppRecord>, StoreError>;
     /// Stores a new app with its first tools, whole or not at all. False where the name is taken.
-    async fn create(&self, app: NewRecord) -> Result<bool, StoreError>;
+    async fn create_app(&self, app: NewAppRecord) -> Result<bool, StoreError>;
     /// Changes an app. False where there is none.
-    async fn change(
+    async fn change_app(
         &self,
         package: &PackageName,
         change: AppChange,
         at: Timestamp,
     ) -> Result<bool, StoreError>;
     /// Removes an app with everything that hangs on it. False where there is none.
-    async fn remove(&self, package: &PackageName) -> Result<bool, StoreError>;
+    async fn remove_app(&self, package: &PackageName) -> Result<bool, StoreError>;
 }
 
 /// A set of tools with the prompts and resources beside them, immutable.
 #[derive(Debug, Clone)]
-pub struct StoredSet {
+pub struct StoredToolSet {
     /// The definitions as they came.
     pub tools: Vec<Box<RawValue>>,
     /// Prompts, resources and templates as they came.
-    pub items: Items,
+    pub items: AppItems,
     /// SHA-256 of the set, in hex.
     pub hash: String,
     /// By whom.
@@ -168,7 +168,7 @@ pub struct StoredSet {
 
 /// One version of an app's tools.
 #[derive(Debug, Clone)]
-pub struct VersionInfo {
+pub struct ToolSetRecord {
     /// Counts from 1.
     pub version: u64,
     /// SHA-256 of the set, in hex.
@@ -183,29 +183,38 @@ pub struct VersionInfo {
 
 /// Tool definitions: immutable versions and a pointer to the current one.
 #[async_trait]
-pub trait Definitions: Send + Sync {
+pub trait DefinitionStore: Send + Sync {
     /// Adds a version and makes it the current one, in one act. None where there is no such app; the version that is
     /// current already where the set is the same.
-    async fn publish(
+    async fn publish_tools(
         &self,
         package: &PackageName,
-        set: StoredSet,
+        set: StoredToolSet,
         at: Timestamp,
     ) -> Result<Option<u64>, StoreError>;
     /// One version of the tools.
-    async fn version(&self, package: &PackageName, version: u64) -> Result<Option<StoredSet>, StoreError>;
+    async fn find_tool_set(
+        &self,
+        package: &PackageName,
+        version: u64,
+    ) -> Result<Option<StoredToolSet>, StoreError>;
     /// The versions, newest first.
-    async fn versions(&self, package: &PackageName) -> Result<Vec<VersionInfo>, StoreError>;
+    async fn list_tool_sets(&self, package: &PackageName) -> Result<Vec<ToolSetRecord>, StoreError>;
     /// Makes an older version the current one. False where there is none.
-    async fn activate(&self, package: &PackageName, version: u64, at: Timestamp) -> Result<bool, StoreError>;
+    async fn activate_version(
+        &self,
+        package: &PackageName,
+        version: u64,
+        at: Timestamp,
+    ) -> Result<bool, StoreError>;
     /// Which tools had these hashed aliases first. Publishing takes those that nobody has; they are free again when their
     /// app is removed.
-    async fn alias_owners(&self, aliases: &[Alias]) -> Result<HashMap<Alias, ToolName>, StoreError>;
+    async fn alias_owners(&self, aliases: &[ToolAlias]) -> Result<HashMap<ToolAlias, ToolName>, StoreError>;
 }
 
 /// One installed app.
 #[derive(Debug, Clone)]
-pub struct Install {
+pub struct InstalledApp {
     /// Which.
     pub package: PackageName,
     /// Since when.
@@ -216,31 +225,41 @@ pub struct Install {
 
 /// Who installed what.
 #[async_trait]
-pub trait Installs: Send + Sync {
+pub trait InstallStore: Send + Sync {
     /// The user's apps, the earliest install first.
-    async fn of(&self, user: &UserId) -> Result<Vec<Install>, StoreError>;
+    async fn list_installs(&self, user: &UserId) -> Result<Vec<InstalledApp>, StoreError>;
     /// Installs an app; installing it again changes nothing. False where there is no such app.
-    async fn install(&self, user: &UserId, package: &PackageName, at: Timestamp) -> Result<bool, StoreError>;
+    async fn install_app(
+        &self,
+        user: &UserId,
+        package: &PackageName,
+        at: Timestamp,
+    ) -> Result<bool, StoreError>;
     /// Removes an install, its grants and the app's data of this user. False where there is none.
-    async fn uninstall(&self, user: &UserId, package: &PackageName) -> Result<bool, StoreError>;
+    async fn uninstall_app(&self, user: &UserId, package: &PackageName) -> Result<bool, StoreError>;
     /// Users whose id has these characters and who installed something, with how many, by id.
-    async fn users(&self, part: &str, limit: u32) -> Result<Vec<(UserId, u64)>, StoreError>;
+    async fn search_users(&self, part: &str, limit: u32) -> Result<Vec<(UserId, u64)>, StoreError>;
     /// Lets the app call the tools of other apps for this user, or takes that back. False where it is not installed.
-    async fn grant(&self, user: &UserId, package: &PackageName, assistant: bool) -> Result<bool, StoreError>;
+    async fn set_assistant_grant(
+        &self,
+        user: &UserId,
+        package: &PackageName,
+        assistant: bool,
+    ) -> Result<bool, StoreError>;
 }
 
 /// What a user has switched off.
 #[async_trait]
-pub trait Settings: Send + Sync {
+pub trait ToolSwitchStore: Send + Sync {
     /// The tools that are off.
-    async fn tools_off(&self, user: &UserId) -> Result<Vec<ToolName>, StoreError>;
+    async fn list_switched_off(&self, user: &UserId) -> Result<Vec<ToolName>, StoreError>;
     /// Switches a tool on or off.
     async fn switch_tool(&self, user: &UserId, tool: &ToolName, on: bool) -> Result<(), StoreError>;
 }
 
 /// Settings of users that belong to no app.
 #[async_trait]
-pub trait Preferences: Send + Sync {
+pub trait PreferenceStore: Send + Sync {
     /// The user's, or the defaults.
     async fn platform_settings(&self, user: &UserId) -> Result<PlatformSettings, StoreError>;
     /// Replaces them.
@@ -262,20 +281,24 @@ pub struct StoredDevice {
 
 /// Devices.
 #[async_trait]
-pub trait Devices: Send + Sync {
+pub trait DeviceStore: Send + Sync {
     /// The device that the user had last.
-    async fn last(&self, user: &UserId) -> Result<Option<StoredDevice>, StoreError>;
+    async fn last_device(&self, user: &UserId) -> Result<Option<StoredDevice>, StoreError>;
     /// Remembers it.
-    async fn remember(&self, user: &UserId, device: StoredDevice) -> Result<(), StoreError>;
+    async fn save_device(&self, user: &UserId, device: StoredDevice) -> Result<(), StoreError>;
 }
 
 /// What an app keeps for a user: its own key-value storage, and the user's values of its settings.
 #[async_trait]
-pub trait AppData: Send + Sync {
+pub trait AppDataStore: Send + Sync {
     /// Everything stored.
-    async fn stored(&self, user: &UserId, package: &PackageName) -> Result<Map<String, Value>, StoreError>;
+    async fn read_entries(
+        &self,
+        user: &UserId,
+        package: &PackageName,
+    ) -> Result<Map<String, Value>, StoreError>;
     /// Adds or replaces entries. False where the total would pass `max_bytes`; nothing is stored then.
-    async fn store(
+    async fn write_entries(
         &self,
         user: &UserId,
         package: &PackageName,
@@ -283,16 +306,20 @@ pub trait AppData: Send + Sync {
         max_bytes: usize,
     ) -> Result<bool, StoreError>;
     /// Removes one entry, or all. How many there were.
-    async fn forget(
+    async fn remove_entries(
         &self,
         user: &UserId,
         package: &PackageName,
         key: Option<&str>,
     ) -> Result<u64, StoreError>;
     /// The user's values of the app's settings.
-    async fn settings(&self, user: &UserId, package: &PackageName) -> Result<Map<String, Value>, StoreError>;
+    async fn app_settings(
+        &self,
+        user: &UserId,
+        package: &PackageName,
+    ) -> Result<Map<String, Value>, StoreError>;
     /// Replaces the user's values.
-    async fn set_settings(
+    async fn set_app_settings(
         &self,
         user: &UserId,
         package: &PackageName,

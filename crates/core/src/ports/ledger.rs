@@ -67,13 +67,13 @@ pub struct KeyClaim {
     /// Claims before this time are over.
     pub expired_before: Timestamp,
     /// How much of this there may be.
-    pub room: KeyRoom,
+    pub quota: KeyQuota,
 }
 
 /// How much is kept under the keys of one user. A key is never given up before its time, or its call might run twice:
 /// where there are too many, new ones are refused. Outcomes make room for newer ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KeyRoom {
+pub struct KeyQuota {
     /// Keys.
     pub keys: usize,
     /// Bytes of all outcomes.
@@ -85,7 +85,7 @@ pub type StoredOutcome = String;
 
 /// What the ledger says to a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Claim {
+pub enum ClaimOutcome {
     /// The key is ours now, and that is durable.
     Fresh,
     /// The key was used with something else.
@@ -95,7 +95,7 @@ pub enum Claim {
     /// A call under this key began and has not ended, and the process that began it lives.
     Running,
     /// The user has too many keys.
-    NoRoom,
+    QuotaReached,
     /// The call was made; this is its outcome, if it was small enough to keep.
     Done(Option<StoredOutcome>),
 }
@@ -113,11 +113,12 @@ pub enum KeyEnd {
 #[async_trait]
 pub trait Ledger: Send + Sync {
     /// Claims a key. Durable when it returns: nothing runs before that.
-    async fn begin(&self, claim: &KeyClaim) -> Result<Claim, StoreError>;
+    async fn claim_key(&self, claim: &KeyClaim) -> Result<ClaimOutcome, StoreError>;
     /// Ends a claim and records its call, in one act. Durable when it returns.
-    async fn end(&self, claim: &KeyClaim, end: KeyEnd, record: Arc<CallRecord>) -> Result<(), StoreError>;
+    async fn end_key(&self, claim: &KeyClaim, end: KeyEnd, record: Arc<CallRecord>)
+    -> Result<(), StoreError>;
     /// Records a call that has no key. Batched; waits only while the batch is full.
-    async fn record(&self, record: Arc<CallRecord>);
+    async fn record_call(&self, record: Arc<CallRecord>);
 }
 
 /// Which calls.
@@ -147,23 +148,23 @@ pub struct CallFilter {
 #[async_trait]
 pub trait CallLog: Send + Sync {
     /// The calls that fit, newest first.
-    async fn page(&self, filter: &CallFilter) -> Result<Vec<CallRecord>, StoreError>;
+    async fn list_calls(&self, filter: &CallFilter) -> Result<Vec<CallRecord>, StoreError>;
     /// One call.
-    async fn call(&self, id: &CallId) -> Result<Option<CallRecord>, StoreError>;
+    async fn find_call(&self, id: &CallId) -> Result<Option<CallRecord>, StoreError>;
     /// Calls, errors and mean time a tool, most calls first.
-    async fn usage(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError>;
+    async fn tool_usage(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError>;
 }
 
 /// The digest to which a key is bound: tool and arguments, whatever the order of members.
-pub fn digest_of(tool: &str, arguments: &Value) -> [u8; 32] {
+pub fn call_digest(tool: &str, arguments: &Value) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(tool.as_bytes());
     hash.update([0]);
-    feed(&mut hash, arguments);
+    hash_value(&mut hash, arguments);
     hash.finalize().into()
 }
 
-fn feed(hash: &mut Sha256, value: &Value) {
+fn hash_value(hash: &mut Sha256, value: &Value) {
     match value {
         Value::Object(members) => {
             let mut sorted: Vec<_> = members.iter().collect();
@@ -172,13 +173,13 @@ fn feed(hash: &mut Sha256, value: &Value) {
             for (name, value) in sorted {
                 hash.update((name.len() as u64).to_be_bytes());
                 hash.update(name.as_bytes());
-                feed(hash, value);
+                hash_value(hash, value);
             }
             hash.update(b"}");
         }
         Value::Array(items) => {
             hash.update(b"[");
-            items.iter().for_each(|item| feed(hash, item));
+            items.iter().for_each(|item| hash_value(hash, item));
             hash.update(b"]");
         }
         other => {
@@ -197,16 +198,16 @@ mod tests {
 
     #[test]
     fn the_digest_does_not_care_for_order_and_cares_for_all_else() {
-        let base = digest_of("a:b", &json!({ "x": 1, "y": { "a": [1, 2], "b": null } }));
+        let base = call_digest("a:b", &json!({ "x": 1, "y": { "a": [1, 2], "b": null } }));
         let text = r#"{"y":{"b":null,"a":[1,2]},"x":1}"#;
-        assert_eq!(base, digest_of("a:b", &serde_json::from_str(text).unwrap()));
+        assert_eq!(base, call_digest("a:b", &serde_json::from_str(text).unwrap()));
         for other in [
             json!({ "x": 1 }),
             json!({ "x": 1, "y": { "a": [2, 1], "b": null } }),
             json!({ "x1": "", "y": 1 }),
         ] {
-            assert_ne!(base, digest_of("a:b", &other));
+            assert_ne!(base, call_digest("a:b", &other));
         }
-        assert_ne!(base, digest_of("a:c", &json!({ "x": 1, "y": { "a": [1, 2], "b": null } })));
+        assert_ne!(base, call_digest("a:c", &json!({ "x": 1, "y": { "a": [1, 2], "b": null } })));
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tokio::time::Instant;
-use toolyard_protocol::{AppSessionId, PackageName, UserId, call::Activation, device::Capabilities};
+use toolyard_protocol::{AppSessionId, PackageName, UserId, call::AppActivation, device::Capabilities};
 
 use super::StoreError;
 use crate::{catalog::AppHead, error::ToolError};
@@ -17,14 +17,14 @@ pub struct SessionView {
 }
 
 /// Who is here.
-pub trait Presence: Send + Sync {
+pub trait UserPresence: Send + Sync {
     /// The user's session, if there is one.
-    fn session(&self, user: &UserId) -> Option<SessionView>;
+    fn session_view(&self, user: &UserId) -> Option<SessionView>;
 }
 
 /// Wakes apps.
 #[async_trait]
-pub trait Waker: Send + Sync {
+pub trait AppWaker: Send + Sync {
     /// Returns once the app runs for the user and its socket is open, and says whether it was started for this call. Safe
     /// from many tasks at once: one start for all.
     async fn ensure_running(
@@ -32,7 +32,7 @@ pub trait Waker: Send + Sync {
         user: &UserId,
         app: &AppHead,
         deadline: Instant,
-    ) -> Result<Activation, ToolError>;
+    ) -> Result<AppActivation, ToolError>;
 
     /// Whether the app's socket is open now. A reply that claims the display is worth nothing without it.
     fn is_connected(&self, user: &UserId, app: &PackageName) -> bool;
@@ -53,11 +53,11 @@ pub struct StoredRun {
 
 /// The table of app sessions that were handed out and have not ended.
 #[async_trait]
-pub trait Runs: Send + Sync {
+pub trait AppRunStore: Send + Sync {
     /// Adds or replaces one.
-    async fn keep_run(&self, run: &StoredRun) -> Result<(), StoreError>;
+    async fn save_run(&self, run: &StoredRun) -> Result<(), StoreError>;
     /// Removes one.
-    async fn drop_run(&self, session: &AppSessionId) -> Result<(), StoreError>;
+    async fn remove_run(&self, session: &AppSessionId) -> Result<(), StoreError>;
     /// All of them, after a start.
-    async fn kept_runs(&self) -> Result<Vec<StoredRun>, StoreError>;
+    async fn list_runs(&self) -> Result<Vec<StoredRun>, StoreError>;
 }

@@ -43,7 +43,7 @@ pub enum KnownKey {
 
 /// Health, upkeep and the end of a store.
 #[async_trait]
-pub trait Maintenance: Send + Sync {
+pub trait StoreMaintenance: Send + Sync {
     /// Whether the store can be read and written.
     async fn ping(&self) -> Result<(), StoreError>;
     /// How the ledger keeps up.

@@ -16,34 +16,39 @@ mod usage;
 mod world;
 
 pub use apps::{
-    AppChange, AppData, AppKeys, AppRecord, Apps, Definitions, Devices, Install, Installs, NewRecord, Origin,
-    Preferences, Settings, StoredDevice, StoredSet, VersionInfo,
+    AppChange, AppDataStore, AppKeys, AppRecord, AppStore, DefinitionStore, DeviceStore, InstallStore,
+    InstalledApp, NewAppRecord, PackageOrigin, PreferenceStore, StoredDevice, StoredToolSet, ToolSetRecord,
+    ToolSwitchStore,
 };
 pub use changes::{AffectedViews, Announcement, Announcements, Change, ChangeSubscriber};
 pub use ledger::{
-    CallFilter, CallLog, CallRecord, Claim, KeyClaim, KeyEnd, KeyRoom, Ledger, StoredOutcome, digest_of,
+    CallFilter, CallLog, CallRecord, ClaimOutcome, KeyClaim, KeyEnd, KeyQuota, Ledger, StoredOutcome,
+    call_digest,
 };
-pub use live::{Presence, Runs, SessionView, StoredRun, Waker};
-pub use maintenance::{KnownKey, LedgerBacklog, Maintenance, PruneBefore};
+pub use live::{AppRunStore, AppWaker, SessionView, StoredRun, UserPresence};
+pub use maintenance::{KnownKey, LedgerBacklog, PruneBefore, StoreMaintenance};
 pub use plugins::{
-    InstalledPlugin, InstalledPlugins, MAX_SHELVES, PluginData, PluginLists, PluginRuns, Plugins,
-    PublishedPlugin, PublishedPlugins, Room, Shelf, Switch, UserPlugin,
+    InstalledPlugin, InstalledPluginStore, MAX_PLUGIN_NAMESPACES, PluginDataQuota, PluginDataStore,
+    PluginListStore, PluginNamespace, PluginProvider, PluginRuns, PluginSwitch, PublishedPlugin,
+    PublishedPluginStore, UserPlugin,
 };
-pub use quota::{Quota, QuotaReached, StoreQuotas};
-pub(crate) use source::Sources;
+pub use quota::{QuotaKind, QuotaReached, StoreQuotas};
+pub(crate) use source::SourceTable;
 pub use source::{
-    CallerAbilities, Notice, NoticeSink, Passed, PassedMethod, PassedReply, Question, ReadyTool, SourceKind,
-    ToolSearch, ToolSource,
+    CallNotice, CallerAbilities, ForwardedMethod, ForwardedReply, ForwardedRequest, NoticeSink, ReadyTool,
+    SourceKind, SourceQuestion, ToolSearch, ToolSource,
 };
 pub use stores::Stores;
-pub use tokens::{IssuedToken, IssuedTokens, TokenAdded, TokenPlace, TokenRoom, TokenScope};
+pub use tokens::{AddTokenOutcome, IssuedToken, IssuedTokenStore, TokenCursor, TokenQuota, TokenScope};
 pub use upstreams::{
-    NewUpstream, Offer, Offers, StoredOffer, UpstreamRecord, UpstreamTokens, UpstreamWrite, Upstreams,
+    NewUpstreamRecord, OfferStore, StoredOffer, UpstreamOffer, UpstreamRecord, UpstreamStore,
+    UpstreamTokenStore, UpstreamWrite,
 };
 pub use usage::{
-    Buckets, MAX_SERIES, Series, SeriesBy, Timeline, TimelineBuilder, Timing, UsageFilter, UsageLog,
+    CallSeries, CallTimeline, CallTiming, MAX_SERIES, SeriesBy, TimeBuckets, TimelineBuilder, UsageFilter,
+    UsageLog,
 };
-pub use world::{Clock, Ids, Limiter, Secrets, SystemClock, SystemIds, Unsealed};
+pub use world::{CallRateLimiter, Clock, IdGenerator, SecretSealer, SystemClock, SystemIds, UnsealError};
 
 /// Nothing was read or written.
 #[derive(Debug, Clone, thiserror::Error)]

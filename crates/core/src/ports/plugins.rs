@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use toolyard_protocol::{
     PackageName, UserId,
     app::AppDetails,
-    plugin::{ContentHash, Permissions, PluginId, Signer},
+    plugin::{ContentHash, PluginId, PluginPermissions, PluginSigner},
 };
 
 use super::StoreError;
@@ -36,9 +36,9 @@ pub trait PluginRuns: Send + Sync {
 
 /// Plugins as the catalog sees them. Whoever implements it judges each of them anew whenever it is asked.
 #[async_trait]
-pub trait Plugins: Send + Sync {
+pub trait PluginProvider: Send + Sync {
     /// The user's plugins, the earliest first. Those that are not to be run are among them, with the reason.
-    async fn of(&self, user: &UserId) -> Result<Vec<UserPlugin>, StoreError>;
+    async fn list_plugins(&self, user: &UserId) -> Result<Vec<UserPlugin>, StoreError>;
 }
 
 /// A plugin that a user has, as it is stored. Nothing here is believed because it is stored.
@@ -55,16 +55,16 @@ pub struct InstalledPlugin {
     /// What it was when it was installed: `signed`, `unsigned`.
     pub status: String,
     /// What the user agreed to.
-    pub granted: Permissions,
+    pub granted: PluginPermissions,
     /// Whether it is to be run.
-    pub switch: Switch,
+    pub switch: PluginSwitch,
     /// When it was installed first.
     pub at: Timestamp,
 }
 
 /// Whether a plugin is to be run, as far as the user and the platform said so.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Switch {
+pub enum PluginSwitch {
     /// It is.
     On,
     /// The user switched it off.
@@ -75,11 +75,15 @@ pub enum Switch {
 
 /// Which plugins users have.
 #[async_trait]
-pub trait InstalledPlugins: Send + Sync {
+pub trait InstalledPluginStore: Send + Sync {
     /// The user's plugins, the earliest first.
-    async fn plugins(&self, user: &UserId) -> Result<Vec<InstalledPlugin>, StoreError>;
+    async fn list_installed(&self, user: &UserId) -> Result<Vec<InstalledPlugin>, StoreError>;
     /// One of them.
-    async fn plugin(&self, user: &UserId, id: &PluginId) -> Result<Option<InstalledPlugin>, StoreError>;
+    async fn find_installed(
+        &self,
+        user: &UserId,
+        id: &PluginId,
+    ) -> Result<Option<InstalledPlugin>, StoreError>;
     /// Stores one, new or in place of the one with the same id. False where the user would have more than `most`.
     async fn put_plugin(
         &self,
@@ -93,7 +97,7 @@ pub trait InstalledPlugins: Send + Sync {
         user: &UserId,
         id: &PluginId,
         hash: &ContentHash,
-        switch: &Switch,
+        switch: &PluginSwitch,
     ) -> Result<bool, StoreError>;
     /// Removes one with all that it keeps. False where the user has none.
     async fn remove_plugin(&self, user: &UserId, id: &PluginId) -> Result<bool, StoreError>;
@@ -101,7 +105,7 @@ pub trait InstalledPlugins: Send + Sync {
 
 /// How much one plugin may keep for one user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
+pub struct PluginDataQuota {
     /// Keys.
     pub keys: usize,
     /// Keys and values together.
@@ -111,30 +115,36 @@ pub struct Room {
 /// Where a plugin keeps what it keeps for a user. Whoever signed it belongs to the place: a plugin of somebody else under
 /// the same id has another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shelf {
+pub struct PluginNamespace {
     /// Whose data.
     pub user: UserId,
     /// Kept by which plugin.
     pub id: PluginId,
     /// Signed by whom.
-    pub signer: Signer,
+    pub signer: PluginSigner,
 }
 
 /// Most shelves of one plugin of one user: those of signers before stay, for whoever goes back to them.
-pub const MAX_SHELVES: usize = 4;
+pub const MAX_PLUGIN_NAMESPACES: usize = 4;
 
 /// What plugins keep for users: JSON by key. It hangs on the install and goes with it.
 #[async_trait]
-pub trait PluginData: Send + Sync {
+pub trait PluginDataStore: Send + Sync {
     /// The value under a key.
-    async fn value(&self, shelf: &Shelf, key: &str) -> Result<Option<String>, StoreError>;
+    async fn read_value(&self, shelf: &PluginNamespace, key: &str) -> Result<Option<String>, StoreError>;
     /// Stores or replaces. False where the room would not do, or the user does not have the plugin; nothing is stored
     /// then. Where the plugin has more than [`MAX_SHELVES`], the one that nothing was put on for longest is cleared.
-    async fn set_value(&self, shelf: &Shelf, key: &str, value: &str, room: Room) -> Result<bool, StoreError>;
+    async fn set_value(
+        &self,
+        shelf: &PluginNamespace,
+        key: &str,
+        value: &str,
+        room: PluginDataQuota,
+    ) -> Result<bool, StoreError>;
     /// Removes. False where there was nothing.
-    async fn remove_value(&self, shelf: &Shelf, key: &str) -> Result<bool, StoreError>;
+    async fn remove_value(&self, shelf: &PluginNamespace, key: &str) -> Result<bool, StoreError>;
     /// All keys in order.
-    async fn value_keys(&self, shelf: &Shelf) -> Result<Vec<String>, StoreError>;
+    async fn list_value_keys(&self, shelf: &PluginNamespace) -> Result<Vec<String>, StoreError>;
 }
 
 /// A plugin that a curator signed, as the catalogue has it.
@@ -162,19 +172,19 @@ pub struct PublishedPlugin {
 
 /// The catalogue of signed plugins. A version that was published never changes.
 #[async_trait]
-pub trait PublishedPlugins: Send + Sync {
+pub trait PublishedPluginStore: Send + Sync {
     /// Adds a version; the same content again is fine. False where that version has other content, or the catalogue has
     /// `most` versions already.
     async fn publish_plugin(&self, plugin: &PublishedPlugin, most: usize) -> Result<bool, StoreError>;
     /// The newest version of each plugin whose id, name, description or publisher has these words, by id, after `after`.
-    async fn published(
+    async fn search_published(
         &self,
         words: &str,
         after: Option<&PluginId>,
         limit: usize,
     ) -> Result<Vec<PublishedPlugin>, StoreError>;
     /// One version, or the one that was published last.
-    async fn published_version(
+    async fn find_published(
         &self,
         id: &PluginId,
         version: Option<&str>,
@@ -183,9 +193,9 @@ pub trait PublishedPlugins: Send + Sync {
 
 /// Documents about whom to believe, by name, as they were signed or accepted last.
 #[async_trait]
-pub trait PluginLists: Send + Sync {
+pub trait PluginListStore: Send + Sync {
     /// One of them.
     async fn plugin_list(&self, name: &str) -> Result<Option<String>, StoreError>;
     /// Keeps it in place of the one before.
-    async fn keep_plugin_list(&self, name: &str, text: &str) -> Result<(), StoreError>;
+    async fn save_plugin_list(&self, name: &str, text: &str) -> Result<(), StoreError>;
 }

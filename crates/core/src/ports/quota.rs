@@ -5,7 +5,7 @@ use super::StoreError;
 
 /// Something of which there is a largest number for one person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Quota {
+pub enum QuotaKind {
     /// Apps that one developer has registered.
     AppsPerDeveloper,
     /// Upstreams that one developer has added.
@@ -20,9 +20,9 @@ pub enum Quota {
     CatalogueVersionsPerCurator,
 }
 
-impl Quota {
+impl QuotaKind {
     /// The setting of the configuration.
-    pub const fn setting(self) -> &'static str {
+    pub const fn config_key(self) -> &'static str {
         match self {
             Self::AppsPerDeveloper => "quotas.apps_per_developer",
             Self::UpstreamsPerDeveloper => "quotas.upstreams_per_developer",
@@ -34,7 +34,7 @@ impl Quota {
     }
 
     /// What is counted, and how to make room.
-    const fn texts(self) -> (&'static str, &'static str) {
+    const fn count_and_advice(self) -> (&'static str, &'static str) {
         match self {
             Self::AppsPerDeveloper => ("apps of one developer", "remove an app"),
             Self::UpstreamsPerDeveloper => ("upstreams of one developer", "remove an upstream"),
@@ -56,16 +56,16 @@ impl Quota {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the limit of {most} {} is reached; {}, or ask the operator to raise `{}`",
-    .quota.texts().0, .quota.texts().1, .quota.setting()
+    .quota.count_and_advice().0, .quota.count_and_advice().1, .quota.config_key()
 )]
 pub struct QuotaReached {
     /// Which.
-    pub quota: Quota,
+    pub quota: QuotaKind,
     /// How many there may be.
     pub most: u64,
 }
 
-impl Quota {
+impl QuotaKind {
     /// An error where `count` is more than `most`.
     pub fn check(self, count: u64, most: u64) -> Result<(), StoreError> {
         if count > most { Err(QuotaReached { quota: self, most }.into()) } else { Ok(()) }

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
 use toolyard_protocol::{
     ErrorCode,
-    call::Progress,
+    call::CallProgress,
     mcp::{RpcError, method},
     raw::RawFields,
 };
@@ -15,7 +15,7 @@ use toolyard_protocol::{
 use crate::{
     catalog::{AppHead, CatalogView, Tool},
     error::ToolError,
-    executor::{Awaited, CallContext, Reply},
+    executor::{AwaitedInput, CallContext, CallReply},
     schema::ValidArguments,
 };
 
@@ -58,12 +58,12 @@ pub trait ToolSource: Send + Sync {
     ) -> Result<Box<dyn ReadyTool + 'a>, ToolError>;
 
     /// Answers a request about prompts and resources. Most kinds have none.
-    async fn pass_on(
+    async fn forward_request(
         &self,
         _cx: &CallContext,
         app: &AppHead,
-        _request: &Passed,
-    ) -> Result<PassedReply, ToolError> {
+        _request: &ForwardedRequest,
+    ) -> Result<ForwardedReply, ToolError> {
         let text = format!("{} has neither prompts nor resources.", app.package());
         Err(ToolError::new(ErrorCode::ToolNotFound, text))
     }
@@ -73,12 +73,12 @@ pub trait ToolSource: Send + Sync {
 #[async_trait]
 pub trait ReadyTool: Send + Sync {
     /// Runs the tool, or says what it waits for. Dropping the future cancels the call.
-    async fn invoke(self: Box<Self>, arguments: &ValidArguments) -> Result<Reply, ToolError>;
+    async fn invoke(self: Box<Self>, arguments: &ValidArguments) -> Result<CallReply, ToolError>;
 }
 
 /// What can be asked about prompts and resources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PassedMethod {
+pub enum ForwardedMethod {
     /// The messages of a prompt.
     GetPrompt,
     /// The contents of a resource.
@@ -91,7 +91,7 @@ pub enum PassedMethod {
     Unsubscribe,
 }
 
-impl PassedMethod {
+impl ForwardedMethod {
     /// As MCP calls it.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -106,9 +106,9 @@ impl PassedMethod {
 
 /// A request about prompts and resources, in the names that the source knows.
 #[derive(Debug, Clone)]
-pub struct Passed {
+pub struct ForwardedRequest {
     /// What is asked.
-    pub method: PassedMethod,
+    pub method: ForwardedMethod,
     /// The prompt or the URI.
     pub name: String,
     /// The params, raw.
@@ -117,51 +117,51 @@ pub struct Passed {
 
 /// What such a request comes to.
 #[derive(Debug, Clone)]
-pub enum PassedReply {
+pub enum ForwardedReply {
     /// The result, raw.
     Done(Box<RawValue>),
     /// It wants to know more first.
-    AwaitingInput(Awaited),
+    AwaitingInput(AwaitedInput),
 }
 
 /// Finds tools by words, among those that a caller can see.
 #[async_trait]
 pub trait ToolSearch: Send + Sync {
     /// The best ones first, at most so many.
-    async fn search(&self, view: &CatalogView, words: &str, most: usize) -> Vec<Arc<Tool>>;
+    async fn search_tools(&self, view: &CatalogView, words: &str, most: usize) -> Vec<Arc<Tool>>;
 }
 
 /// Something that a source tells while a call runs.
 #[derive(Debug, Clone)]
-pub enum Notice {
+pub enum CallNotice {
     /// How far it is.
-    Progress(Progress),
+    Progress(CallProgress),
     /// A line for the caller's log: the params of MCP's `notifications/message`, raw.
     Log(Box<RawValue>),
 }
 
 /// Takes news from a source to the caller. Losing some is fine; waiting for a slow caller is not.
 #[derive(Debug, Clone, Default)]
-pub struct NoticeSink(Option<mpsc::Sender<Notice>>);
+pub struct NoticeSink(Option<mpsc::Sender<CallNotice>>);
 
 impl NoticeSink {
     /// A sink into a bounded queue.
-    pub fn new(queue: mpsc::Sender<Notice>) -> Self {
+    pub fn new(queue: mpsc::Sender<CallNotice>) -> Self {
         Self(Some(queue))
     }
 
     /// Whether anybody listens.
-    pub fn is_wanted(&self) -> bool {
+    pub fn has_listener(&self) -> bool {
         self.0.as_ref().is_some_and(|queue| !queue.is_closed())
     }
 
     /// Tells the caller how far it is.
-    pub fn progress(&self, progress: Progress) {
-        self.send(Notice::Progress(progress));
+    pub fn send_progress(&self, progress: CallProgress) {
+        self.send(CallNotice::Progress(progress));
     }
 
     /// Tells the caller.
-    pub fn send(&self, notice: Notice) {
+    pub fn send(&self, notice: CallNotice) {
         if let Some(queue) = &self.0 {
             let _ = queue.try_send(notice);
         }
@@ -170,7 +170,7 @@ impl NoticeSink {
 
 /// A question from a source to the caller, in MCP form, and where the answer goes.
 #[derive(Debug)]
-pub struct Question {
+pub struct SourceQuestion {
     /// `elicitation/create`, `sampling/createMessage`, `roots/list`.
     pub method: String,
     /// Its params, raw.
@@ -185,16 +185,16 @@ pub struct CallerAbilities {
     /// What the caller declared that a source may ask of it, in MCP form: `{"elicitation":{}}`. None is nothing.
     pub declared: Option<Arc<RawValue>>,
     /// The way to ask the caller back while the call runs, where the door has one.
-    pub ask: Option<mpsc::Sender<Question>>,
+    pub ask: Option<mpsc::Sender<SourceQuestion>>,
     /// Whether the caller understands the reply that a source awaits input, and comes back with it.
-    pub comes_back: bool,
+    pub can_resume: bool,
     /// From which level on the caller wants log lines, if at all.
     pub log_level: Option<Arc<str>>,
 }
 
 impl CallerAbilities {
     /// Whether the caller declared this one: `elicitation`, `sampling`, `roots`.
-    pub fn has(&self, name: &str) -> bool {
+    pub fn has_declared(&self, name: &str) -> bool {
         let declared = self.declared.as_deref().map(|raw| serde_json::from_str::<RawFields>(raw.get()));
         matches!(declared, Some(Ok(fields)) if fields.get(name).is_some())
     }
@@ -202,9 +202,9 @@ impl CallerAbilities {
 
 /// Sources by kind.
 #[derive(Clone)]
-pub(crate) struct Sources(Vec<(SourceKind, Arc<dyn ToolSource>)>);
+pub(crate) struct SourceTable(Vec<(SourceKind, Arc<dyn ToolSource>)>);
 
-impl Sources {
+impl SourceTable {
     pub(crate) fn new(sources: Vec<(SourceKind, Arc<dyn ToolSource>)>) -> Self {
         Self(sources)
     }

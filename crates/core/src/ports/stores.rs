@@ -3,44 +3,45 @@
 use std::sync::Arc;
 
 use super::{
-    Announcements, AppData, Apps, CallLog, Definitions, Devices, InstalledPlugins, Installs, IssuedTokens,
-    Ledger, Maintenance, Offers, PluginData, PluginLists, Preferences, PublishedPlugins, Runs, Settings,
-    UpstreamTokens, Upstreams, UsageLog,
+    Announcements, AppDataStore, AppRunStore, AppStore, CallLog, DefinitionStore, DeviceStore, InstallStore,
+    InstalledPluginStore, IssuedTokenStore, Ledger, OfferStore, PluginDataStore, PluginListStore,
+    PreferenceStore, PublishedPluginStore, StoreMaintenance, ToolSwitchStore, UpstreamStore,
+    UpstreamTokenStore, UsageLog,
 };
 
 /// Everything durable, by port. Made by the store, passed as a whole, cheap to clone.
 #[derive(Clone)]
 pub struct Stores {
     /// Apps.
-    pub apps: Arc<dyn Apps>,
+    pub apps: Arc<dyn AppStore>,
     /// Their tools, in versions.
-    pub definitions: Arc<dyn Definitions>,
+    pub definitions: Arc<dyn DefinitionStore>,
     /// Which user installed which app.
-    pub installs: Arc<dyn Installs>,
+    pub installs: Arc<dyn InstallStore>,
     /// Tools that users switched off.
-    pub settings: Arc<dyn Settings>,
+    pub settings: Arc<dyn ToolSwitchStore>,
     /// Settings of users that belong to no app.
-    pub preferences: Arc<dyn Preferences>,
+    pub preferences: Arc<dyn PreferenceStore>,
     /// Users' last devices.
-    pub devices: Arc<dyn Devices>,
+    pub devices: Arc<dyn DeviceStore>,
     /// What apps store for users, and users' values of the apps' settings.
-    pub app_data: Arc<dyn AppData>,
+    pub app_data: Arc<dyn AppDataStore>,
     /// Sessions of apps that outlive a restart.
-    pub runs: Arc<dyn Runs>,
+    pub runs: Arc<dyn AppRunStore>,
     /// Upstream MCP servers.
-    pub upstreams: Arc<dyn Upstreams>,
+    pub upstreams: Arc<dyn UpstreamStore>,
     /// What they offered last.
-    pub offers: Arc<dyn Offers>,
+    pub offers: Arc<dyn OfferStore>,
     /// Users' authorizations of upstreams.
-    pub upstream_tokens: Arc<dyn UpstreamTokens>,
+    pub upstream_tokens: Arc<dyn UpstreamTokenStore>,
     /// Users' plugins.
-    pub plugins: Arc<dyn InstalledPlugins>,
+    pub plugins: Arc<dyn InstalledPluginStore>,
     /// What plugins store for users.
-    pub plugin_data: Arc<dyn PluginData>,
+    pub plugin_data: Arc<dyn PluginDataStore>,
     /// Lists of trusted keys and revoked plugins.
-    pub plugin_lists: Arc<dyn PluginLists>,
+    pub plugin_lists: Arc<dyn PluginListStore>,
     /// The catalogue of plugins.
-    pub published_plugins: Arc<dyn PublishedPlugins>,
+    pub published_plugins: Arc<dyn PublishedPluginStore>,
     /// Idempotency keys and records of calls, to write.
     pub ledger: Arc<dyn Ledger>,
     /// Records of calls, to read one by one.
@@ -48,9 +49,9 @@ pub struct Stores {
     /// Records of calls, to read in total.
     pub usage: Arc<dyn UsageLog>,
     /// Tokens that were issued.
-    pub tokens: Arc<dyn IssuedTokens>,
+    pub tokens: Arc<dyn IssuedTokenStore>,
     /// Announcements of what changed in all of these.
     pub announcements: Arc<dyn Announcements>,
     /// The store as a whole.
-    pub maintenance: Arc<dyn Maintenance>,
+    pub maintenance: Arc<dyn StoreMaintenance>,
 }

@@ -40,7 +40,7 @@ pub struct TokenScope<'a> {
 
 /// A place in the list of tokens, the newest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TokenPlace {
+pub struct TokenCursor {
     /// When the token was made.
     pub created_at: Timestamp,
     /// Which of those that were made then.
@@ -49,18 +49,18 @@ pub struct TokenPlace {
 
 /// What became of a token that was to be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TokenAdded {
+pub enum AddTokenOutcome {
     /// It is listed.
     Listed,
     /// There is no room.
-    NoRoom,
+    QuotaReached,
     /// The token with which it was made is called back.
     Revoked,
 }
 
 /// How many tokens that have not ended there may be; those that were called back count until their end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TokenRoom {
+pub struct TokenQuota {
     /// Of one person.
     pub of_subject: u32,
     /// Of all.
@@ -69,16 +69,16 @@ pub struct TokenRoom {
 
 /// Tokens that were made.
 #[async_trait]
-pub trait IssuedTokens: Send + Sync {
+pub trait IssuedTokenStore: Send + Sync {
     /// At most so many of these, the newest first, from behind that place on.
-    async fn issued(
+    async fn list_tokens(
         &self,
         scope: TokenScope<'_>,
-        after: Option<&TokenPlace>,
+        after: Option<&TokenCursor>,
         limit: u32,
     ) -> Result<Vec<IssuedToken>, StoreError>;
     /// Adds one, if there is room.
-    async fn add_token(&self, token: &IssuedToken, room: TokenRoom) -> Result<TokenAdded, StoreError>;
+    async fn add_token(&self, token: &IssuedToken, room: TokenQuota) -> Result<AddTokenOutcome, StoreError>;
     /// Calls one of these back, with all that were made with it and with those, and gives them as they are then; again changes
     /// nothing. None where there is none. Whoever may call back all also reaches what a token made that is not listed itself.
     async fn revoke_token(
@@ -90,5 +90,5 @@ pub trait IssuedTokens: Send + Sync {
     /// Those that were called back and would not have ended by then, with their ends.
     async fn revoked_tokens(&self, now: Timestamp) -> Result<Vec<(TokenId, Timestamp)>, StoreError>;
     /// Forgets those that have ended by then, unless one that they made is left.
-    async fn forget_tokens(&self, ended: Timestamp) -> Result<(), StoreError>;
+    async fn remove_expired_tokens(&self, ended: Timestamp) -> Result<(), StoreError>;
 }

@@ -23,7 +23,7 @@ pub struct UpstreamRecord {
 
 /// An upstream to be stored, or stored anew.
 #[derive(Debug, Clone)]
-pub struct NewUpstream {
+pub struct NewUpstreamRecord {
     /// Its package.
     pub package: PackageName,
     /// Who adds it.
@@ -51,19 +51,19 @@ pub enum UpstreamWrite {
 
 /// Upstreams. They are packages like apps: found, installed and removed through those ports.
 #[async_trait]
-pub trait Upstreams: Send + Sync {
+pub trait UpstreamStore: Send + Sync {
     /// Stores an upstream, new or changed. False where what is there may not be replaced: see [`UpstreamWrite`].
-    async fn put_upstream(&self, upstream: NewUpstream) -> Result<bool, StoreError>;
+    async fn put_upstream(&self, upstream: NewUpstreamRecord) -> Result<bool, StoreError>;
     /// All of them, by package, with their owners.
-    async fn upstreams(&self) -> Result<Vec<(PackageName, String, UpstreamRecord)>, StoreError>;
+    async fn list_upstreams(&self) -> Result<Vec<(PackageName, String, UpstreamRecord)>, StoreError>;
     /// Those that everybody has, the earliest first.
-    async fn for_all(&self) -> Result<Vec<PackageName>, StoreError>;
+    async fn list_shared_upstreams(&self) -> Result<Vec<PackageName>, StoreError>;
 }
 
 /// What an upstream offered when it was asked, as it came.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Offer {
+pub struct UpstreamOffer {
     /// Tools.
     pub tools: Vec<Box<RawValue>>,
     /// Prompts.
@@ -84,7 +84,7 @@ pub struct Offer {
 #[derive(Debug, Clone)]
 pub struct StoredOffer {
     /// What was offered.
-    pub offer: Offer,
+    pub offer: UpstreamOffer,
     /// SHA-256 of it, in hex: whether a later one is another.
     pub hash: String,
     /// When.
@@ -93,7 +93,7 @@ pub struct StoredOffer {
 
 /// The last good lists of upstreams. One for all users, and one for each user where the upstream knows who asks.
 #[async_trait]
-pub trait Offers: Send + Sync {
+pub trait OfferStore: Send + Sync {
     /// What was offered last.
     async fn last_offer(
         &self,
@@ -101,7 +101,7 @@ pub trait Offers: Send + Sync {
         user: Option<&UserId>,
     ) -> Result<Option<StoredOffer>, StoreError>;
     /// Keeps an offer. False where there is no such package.
-    async fn keep_offer(
+    async fn save_offer(
         &self,
         package: &PackageName,
         user: Option<&UserId>,
@@ -111,9 +111,9 @@ pub trait Offers: Send + Sync {
 
 /// Tokens of users at upstreams, sealed.
 #[async_trait]
-pub trait UpstreamTokens: Send + Sync {
+pub trait UpstreamTokenStore: Send + Sync {
     /// The user's token.
-    async fn token(&self, package: &PackageName, user: &UserId) -> Result<Option<Vec<u8>>, StoreError>;
+    async fn find_token(&self, package: &PackageName, user: &UserId) -> Result<Option<Vec<u8>>, StoreError>;
     /// Keeps it, or forgets it. False where there is no such package.
     async fn set_token(
         &self,

@@ -39,7 +39,7 @@ pub enum SeriesBy {
 
 /// A span of time, cut into equal parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Buckets {
+pub struct TimeBuckets {
     /// Where the first begins.
     pub from: Timestamp,
     /// Where counting ends; at most the end of the last one.
@@ -52,7 +52,7 @@ pub struct Buckets {
 
 /// Calls of one app or tool over time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Series {
+pub struct CallSeries {
     /// Which.
     pub key: String,
     /// Calls in each bucket.
@@ -63,18 +63,18 @@ pub struct Series {
 
 /// Calls over time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Timeline {
+pub struct CallTimeline {
     /// The largest, most calls first.
-    pub series: Vec<Series>,
+    pub series: Vec<CallSeries>,
     /// All others, and calls of what is no tool.
-    pub rest: Option<Series>,
+    pub rest: Option<CallSeries>,
     /// How calls ended: `OK` or a code, most frequent first.
     pub outcomes: Vec<(String, u64)>,
 }
 
 /// How long one call took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timing {
+pub struct CallTiming {
     /// In all, in microseconds.
     pub duration_us: u64,
     /// Each step.
@@ -85,23 +85,23 @@ pub struct Timing {
 #[async_trait]
 pub trait UsageLog: Send + Sync {
     /// Calls over time. The times of the filter do not count; those of the buckets do.
-    async fn over_time(
+    async fn call_timeline(
         &self,
         filter: &UsageFilter,
-        buckets: Buckets,
+        buckets: TimeBuckets,
         by: SeriesBy,
-    ) -> Result<Timeline, StoreError>;
+    ) -> Result<CallTimeline, StoreError>;
     /// How long the newest calls took that fit, at most so many.
-    async fn timings(&self, filter: &UsageFilter, limit: u32) -> Result<Vec<Timing>, StoreError>;
+    async fn list_timings(&self, filter: &UsageFilter, limit: u32) -> Result<Vec<CallTiming>, StoreError>;
 }
 
-/// Makes a [`Timeline`] of counts that come key by key, however many keys there are.
+/// Makes a [`CallTimeline`] of counts that come key by key, however many keys there are.
 #[derive(Debug)]
 pub struct TimelineBuilder {
     buckets: usize,
-    current: Option<Series>,
-    largest: Vec<Series>,
-    rest: Option<Series>,
+    current: Option<CallSeries>,
+    largest: Vec<CallSeries>,
+    rest: Option<CallSeries>,
     outcomes: BTreeMap<String, u64>,
 }
 
@@ -115,12 +115,12 @@ impl TimelineBuilder {
     pub fn add(&mut self, key: Option<&str>, bucket: usize, error: Option<&str>, count: u64) {
         *self.outcomes.entry(error.unwrap_or("OK").to_owned()).or_default() += count;
         let series = match key {
-            None => self.rest.get_or_insert_with(|| empty("*", self.buckets)),
+            None => self.rest.get_or_insert_with(|| empty_series("*", self.buckets)),
             Some(key) => {
                 if self.current.as_ref().is_none_or(|current| current.key != key) {
-                    self.settle();
+                    self.finish_series();
                 }
-                self.current.get_or_insert_with(|| empty(key, self.buckets))
+                self.current.get_or_insert_with(|| empty_series(key, self.buckets))
             }
         };
         if let Some(calls) = series.calls.get_mut(bucket) {
@@ -132,35 +132,36 @@ impl TimelineBuilder {
     }
 
     /// Puts the finished series among the largest, and what is smaller than all of these to the rest.
-    fn settle(&mut self) {
+    fn finish_series(&mut self) {
         let Some(series) = self.current.take() else { return };
         let place = self.largest.partition_point(|other| {
-            (total(other), std::cmp::Reverse(&other.key)) > (total(&series), std::cmp::Reverse(&series.key))
+            (total_calls(other), std::cmp::Reverse(&other.key))
+                > (total_calls(&series), std::cmp::Reverse(&series.key))
         });
         self.largest.insert(place, series);
         if self.largest.len() > MAX_SERIES
             && let Some(small) = self.largest.pop()
         {
-            let rest = self.rest.get_or_insert_with(|| empty("*", self.buckets));
+            let rest = self.rest.get_or_insert_with(|| empty_series("*", self.buckets));
             rest.calls.iter_mut().zip(&small.calls).for_each(|(sum, calls)| *sum += calls);
             rest.errors.iter_mut().zip(&small.errors).for_each(|(sum, errors)| *sum += errors);
         }
     }
 
     /// The timeline.
-    pub fn build(mut self) -> Timeline {
-        self.settle();
+    pub fn build(mut self) -> CallTimeline {
+        self.finish_series();
         let mut outcomes: Vec<_> = self.outcomes.into_iter().collect();
         outcomes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        Timeline { series: self.largest, rest: self.rest, outcomes }
+        CallTimeline { series: self.largest, rest: self.rest, outcomes }
     }
 }
 
-fn empty(key: &str, buckets: usize) -> Series {
-    Series { key: key.to_owned(), calls: vec![0; buckets], errors: vec![0; buckets] }
+fn empty_series(key: &str, buckets: usize) -> CallSeries {
+    CallSeries { key: key.to_owned(), calls: vec![0; buckets], errors: vec![0; buckets] }
 }
 
-fn total(series: &Series) -> u64 {
+fn total_calls(series: &CallSeries) -> u64 {
     series.calls.iter().sum()
 }
 
@@ -193,7 +194,7 @@ mod tests {
 
     #[test]
     fn equal_ones_are_in_the_order_of_their_keys_and_nothing_is_nothing() {
-        assert_eq!(TimelineBuilder::new(3).build(), Timeline::default());
+        assert_eq!(TimelineBuilder::new(3).build(), CallTimeline::default());
         let mut made = TimelineBuilder::new(1);
         for key in ["a", "b", "c"] {
             made.add(Some(key), 0, None, 1);

@@ -23,30 +23,30 @@ impl Clock for SystemClock {
 }
 
 /// Unguessable numbers and the names made of them.
-pub trait Ids: Send + Sync {
+pub trait IdGenerator: Send + Sync {
     /// Fills the buffer with random bytes.
-    fn fill(&self, bytes: &mut [u8]);
+    fn fill_random(&self, bytes: &mut [u8]);
 
     /// A new id for a call: sorts by time.
-    fn call(&self, now: Timestamp) -> CallId {
+    fn new_call_id(&self, now: Timestamp) -> CallId {
         let mut bytes = [0; 16];
-        self.fill(&mut bytes[6..]);
+        self.fill_random(&mut bytes[6..]);
         let millis = u64::try_from(now.as_millisecond()).unwrap_or(0);
         bytes[..6].copy_from_slice(&millis.to_be_bytes()[2..]);
         CallId::from_bytes(bytes)
     }
 
     /// A random number that is not 0, as trace and span ids must be.
-    fn number(&self) -> u64 {
+    fn random_number(&self) -> u64 {
         let mut bytes = [0; 8];
-        self.fill(&mut bytes);
+        self.fill_random(&mut bytes);
         u64::from_be_bytes(bytes).max(1)
     }
 
     /// A new secret of 32 random bytes, in hex.
-    fn secret(&self) -> String {
+    fn new_secret(&self) -> String {
         let mut bytes = [0; 32];
-        self.fill(&mut bytes);
+        self.fill_random(&mut bytes);
         hex::encode(bytes)
     }
 }
@@ -55,30 +55,30 @@ pub trait Ids: Send + Sync {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemIds;
 
-impl Ids for SystemIds {
-    fn fill(&self, bytes: &mut [u8]) {
+impl IdGenerator for SystemIds {
+    fn fill_random(&self, bytes: &mut [u8]) {
         use rand::Rng as _;
         rand::rng().fill_bytes(bytes);
     }
 }
 
 /// How many calls in a short time are too many.
-pub trait Limiter: Send + Sync {
+pub trait CallRateLimiter: Send + Sync {
     /// Counts one call, or says after what time it would fit.
-    fn check(&self, user: &UserId, tool: &ToolName) -> Result<(), Duration>;
+    fn check_call(&self, user: &UserId, tool: &ToolName) -> Result<(), Duration>;
 }
 
 /// A sealed text that could not be opened: other root key, or damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a stored secret cannot be opened with this root key")]
-pub struct Unsealed;
+pub struct UnsealError;
 
 /// One root key and what is derived from it. During a rotation two root keys are accepted; new things use the first.
-pub trait Secrets: Send + Sync {
+pub trait SecretSealer: Send + Sync {
     /// Seals a text for the store.
     fn seal(&self, plain: &str) -> Vec<u8>;
-    /// Opens what [`Secrets::seal`] made.
-    fn open(&self, sealed: &[u8]) -> Result<String, Unsealed>;
+    /// Opens what [`SecretSealer::seal`] made.
+    fn unseal(&self, sealed: &[u8]) -> Result<String, UnsealError>;
     /// Subkeys for a purpose, the one for new things first.
-    fn derive(&self, purpose: &str) -> Vec<[u8; 32]>;
+    fn derive_keys(&self, purpose: &str) -> Vec<[u8; 32]>;
 }

@@ -4,9 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, value::RawValue};
 
-use super::{CheckError, Schema, pool::WorkOwner};
+use super::{CheckError, CompiledSchema, pool::WorkOwner};
 
-/// Arguments that fit the tool's schema. Only [`Schema`] makes them, so no source runs without the check.
+/// Arguments that fit the tool's schema. Only [`CompiledSchema`] makes them, so no source runs without the check.
 #[derive(Debug)]
 pub struct ValidArguments {
     raw: Box<RawValue>,
@@ -15,8 +15,8 @@ pub struct ValidArguments {
 
 impl ValidArguments {
     /// Checks arguments; the errors name the path, what was expected and what came.
-    pub async fn check(
-        schema: &Arc<Schema>,
+    pub async fn validate(
+        schema: &Arc<CompiledSchema>,
         owner: &WorkOwner,
         limit: Duration,
         raw: &RawValue,

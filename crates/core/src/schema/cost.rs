@@ -55,11 +55,11 @@ impl StepWeight {
         }
     }
 
-    fn of(node: &SchemaNode) -> Self {
+    fn from_node(node: &SchemaNode) -> Self {
         Self { steps: node.steps, text: node.text, backtracking: node.backtracking, unique: node.unique }
     }
 
-    fn on(self, value: &ValueMeasure) -> u64 {
+    fn steps_for(self, value: &ValueMeasure) -> u64 {
         let steps = self.steps.saturating_mul(value.steps);
         steps
             .saturating_add(self.text.saturating_mul(value.text))
@@ -93,7 +93,7 @@ impl CostTable {
         let mut next = layer.clone();
         for depth in 0..=MAX_VALUE_DEPTH {
             for &node in &graph.order {
-                next[node] = cost(&graph.nodes[node], &next, (depth > 0).then_some(layer.as_slice()));
+                next[node] = node_cost(&graph.nodes[node], &next, (depth > 0).then_some(layer.as_slice()));
             }
             let Some(&root) = next.first() else { break };
             table.push(root);
@@ -116,24 +116,24 @@ impl CostTable {
     }
 
     /// Steps for the verdict on a value, at most.
-    pub(super) fn check(&self, value: &ValueMeasure) -> u64 {
-        self.at(value).map_or(u64::MAX, |cost| cost.check.on(value))
+    pub(super) fn check_steps(&self, value: &ValueMeasure) -> u64 {
+        self.cost_at_depth(value).map_or(u64::MAX, |cost| cost.check.steps_for(value))
     }
 
     /// How many errors of a value can be made, at most. Each takes memory, however short the check was.
-    pub(super) fn errors(&self, value: &ValueMeasure) -> u64 {
-        self.at(value).map_or(u64::MAX, |cost| cost.explain.steps.saturating_mul(value.values))
+    pub(super) fn max_errors(&self, value: &ValueMeasure) -> u64 {
+        self.cost_at_depth(value).map_or(u64::MAX, |cost| cost.explain.steps.saturating_mul(value.values))
     }
 
-    fn at(&self, value: &ValueMeasure) -> Option<&NodeCost> {
+    fn cost_at_depth(&self, value: &ValueMeasure) -> Option<&NodeCost> {
         let cost = self.0.get(value.depth).or(self.0.last())?;
         (value.depth <= MAX_VALUE_DEPTH && cost.nested <= MAX_NESTED_CHECKS).then_some(cost)
     }
 }
 
 /// One subschema's cost, from those for the same value and those for its parts.
-fn cost(node: &SchemaNode, same: &[NodeCost], parts: Option<&[NodeCost]>) -> NodeCost {
-    let own = StepWeight::of(node);
+fn node_cost(node: &SchemaNode, same: &[NodeCost], parts: Option<&[NodeCost]>) -> NodeCost {
+    let own = StepWeight::from_node(node);
     let (mut named, mut every) = (NodeCost::default(), NodeCost::default());
     if let Some(parts) = parts {
         for part in node.named.iter().map(|&part| &parts[part]) {

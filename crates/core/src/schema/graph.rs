@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Map, Value};
 
-use super::{message::shown, pattern::PatternSet};
+use super::{message::truncate_text, pattern::PatternSet};
 
 /// Most subschemas with an `$id` of their own below the root: each is one more place where a reference may lead.
 const MAX_NESTED_IDS: usize = 32;
@@ -74,32 +74,35 @@ impl SchemaGraph {
             schemas: Vec::new(),
             nodes: Vec::new(),
         };
-        reader.places.collect(root);
+        reader.places.collect_targets(root);
         reader.places.check_bounds().map_err(|message| BadSchema { holder: root, message })?;
-        reader.id(root);
+        reader.node_id(root);
         let mut next = 0;
         while let Some(&schema) = reader.schemas.get(next) {
-            let node = reader.read(schema)?;
+            let node = reader.read_node(schema)?;
             reader.nodes[next] = node;
             next += 1;
         }
         let GraphReader { nodes, schemas, .. } = reader;
-        let order = order(&nodes).map_err(|at| BadSchema {
+        let order = evaluation_order(&nodes).map_err(|at| BadSchema {
             holder: schemas[at],
-            message: format!("`{}` leads back to itself at the same place", shown(reference(schemas[at]))),
+            message: format!(
+                "`{}` leads back to itself at the same place",
+                truncate_text(first_reference(schemas[at]))
+            ),
         })?;
         Ok(Self { nodes, order })
     }
 }
 
 /// Every reference of a schema, whether a check comes to it or not.
-pub(super) fn references(members: &Map<String, Value>) -> impl Iterator<Item = (&'static str, &str)> {
+pub(super) fn references_in(members: &Map<String, Value>) -> impl Iterator<Item = (&'static str, &str)> {
     let keywords = ["$ref", "$dynamicRef", "$recursiveRef"];
     keywords.into_iter().filter_map(|keyword| Some((keyword, members.get(keyword)?.as_str()?)))
 }
 
-fn reference(schema: &Value) -> &str {
-    schema.as_object().and_then(|members| references(members).next()).map_or("#", |(_, target)| target)
+fn first_reference(schema: &Value) -> &str {
+    schema.as_object().and_then(|members| references_in(members).next()).map_or("#", |(_, target)| target)
 }
 
 /// Where references may lead.
@@ -110,7 +113,7 @@ struct ReferenceTargets<'a> {
 }
 
 impl<'a> ReferenceTargets<'a> {
-    fn collect(&mut self, value: &'a Value) {
+    fn collect_targets(&mut self, value: &'a Value) {
         match value {
             Value::Object(members) => {
                 let names: BTreeSet<&str> = ["$anchor", "$dynamicAnchor"]
@@ -123,9 +126,9 @@ impl<'a> ReferenceTargets<'a> {
                 if members.get("$id").or_else(|| members.get("id")).is_some_and(Value::is_string) {
                     self.resources.push(value);
                 }
-                members.values().for_each(|member| self.collect(member));
+                members.values().for_each(|member| self.collect_targets(member));
             }
-            Value::Array(items) => items.iter().for_each(|item| self.collect(item)),
+            Value::Array(items) => items.iter().for_each(|item| self.collect_targets(item)),
             _ => {}
         }
     }
@@ -136,23 +139,24 @@ impl<'a> ReferenceTargets<'a> {
             return Err(format!("more than {MAX_NESTED_IDS} subschemas with an `$id`"));
         }
         match self.anchors.iter().find(|(_, places)| places.len() > MAX_CANDIDATES) {
-            Some((name, _)) => {
-                Err(format!("the anchor `{}` is defined more than {MAX_CANDIDATES} times", shown(name)))
-            }
+            Some((name, _)) => Err(format!(
+                "the anchor `{}` is defined more than {MAX_CANDIDATES} times",
+                truncate_text(name)
+            )),
             None => Ok(()),
         }
     }
 
-    fn targets(&self, root: &'a Value, target: &str) -> Vec<&'a Value> {
-        let Some(fragment) = target.strip_prefix('#').and_then(percent_decoded) else { return Vec::new() };
+    fn resolve_target(&self, root: &'a Value, target: &str) -> Vec<&'a Value> {
+        let Some(fragment) = target.strip_prefix('#').and_then(percent_decode) else { return Vec::new() };
         let mut found: Vec<&Value> = if fragment.is_empty() || fragment.starts_with('/') {
             let places = std::iter::once(root).chain(self.resources.iter().copied());
             places.filter_map(|place| place.pointer(&fragment)).collect()
         } else {
             self.anchors.get(fragment.as_str()).cloned().unwrap_or_default()
         };
-        found.sort_by_key(|value| address(value));
-        found.dedup_by_key(|value| address(value));
+        found.sort_by_key(|value| value_address(value));
+        found.dedup_by_key(|value| value_address(value));
         found
     }
 }
@@ -168,26 +172,26 @@ struct GraphReader<'a, 'p> {
 
 impl<'a> GraphReader<'a, '_> {
     /// The number of a subschema; it is read later.
-    fn id(&mut self, schema: &'a Value) -> usize {
-        *self.known.entry(address(schema)).or_insert_with(|| {
+    fn node_id(&mut self, schema: &'a Value) -> usize {
+        *self.known.entry(value_address(schema)).or_insert_with(|| {
             self.schemas.push(schema);
             self.nodes.push(SchemaNode::default());
             self.nodes.len() - 1
         })
     }
 
-    fn read(&mut self, schema: &'a Value) -> Result<SchemaNode, BadSchema<'a>> {
+    fn read_node(&mut self, schema: &'a Value) -> Result<SchemaNode, BadSchema<'a>> {
         let mut node = SchemaNode { steps: 1, ..SchemaNode::default() };
         let Value::Object(members) = schema else { return Ok(node) };
         node.steps += members.len() as u64;
-        for (_, target) in references(members) {
-            let targets = self.places.targets(self.root, target);
+        for (_, target) in references_in(members) {
+            let targets = self.places.resolve_target(self.root, target);
             if targets.is_empty() {
-                let message = format!("`{}` leads nowhere in this schema", shown(target));
+                let message = format!("`{}` leads nowhere in this schema", truncate_text(target));
                 return Err(BadSchema { holder: schema, message });
             }
             for target in targets {
-                let id = self.id(target);
+                let id = self.node_id(target);
                 node.same_place.push((Applicator::Reference, id));
             }
         }
@@ -215,28 +219,28 @@ impl<'a> GraphReader<'a, '_> {
             }
             ("properties", Value::Object(all)) => {
                 node.steps += all.len() as u64;
-                node.named.extend(all.values().map(|one| self.id(one)));
+                node.named.extend(all.values().map(|one| self.node_id(one)));
             }
             ("patternProperties", Value::Object(all)) => {
                 node.steps += all.len() as u64;
                 for (pattern, one) in all {
                     self.patterns.add_for_names(pattern)?;
                     node.text = node.text.saturating_add(self.patterns.text_steps(pattern));
-                    let id = self.id(one);
+                    let id = self.node_id(one);
                     node.every.push(id);
                 }
             }
             ("items" | "prefixItems", Value::Array(all)) => {
                 node.steps += all.len() as u64;
-                node.named.extend(all.iter().map(|one| self.id(one)));
+                node.named.extend(all.iter().map(|one| self.node_id(one)));
             }
             ("unevaluatedProperties" | "unevaluatedItems", one) => {
                 node.unevaluated += 1;
-                let id = self.id(one);
+                let id = self.node_id(one);
                 node.every.push(id);
             }
             ("items" | "additionalItems" | "additionalProperties" | "contains" | "propertyNames", one) => {
-                let id = self.id(one);
+                let id = self.node_id(one);
                 node.every.push(id);
             }
             ("pattern", Value::String(pattern)) => {
@@ -247,7 +251,7 @@ impl<'a> GraphReader<'a, '_> {
             }
             ("uniqueItems", Value::Bool(true)) => node.unique += 1,
             ("contentMediaType" | "contentEncoding", Value::String(_)) => node.text += 1,
-            ("enum" | "const" | "required" | "type", value) => node.steps += size(value),
+            ("enum" | "const" | "required" | "type", value) => node.steps += constant_steps(value),
             _ => {}
         }
         Ok(())
@@ -259,12 +263,12 @@ impl<'a> GraphReader<'a, '_> {
         how: Applicator,
         all: impl IntoIterator<Item = &'a Value>,
     ) {
-        node.same_place.extend(all.into_iter().map(|one| (how, self.id(one))));
+        node.same_place.extend(all.into_iter().map(|one| (how, self.node_id(one))));
     }
 }
 
 /// Each node after those that look at the same value on its behalf; or a node from which a way leads back to it.
-fn order(nodes: &[SchemaNode]) -> Result<Vec<usize>, usize> {
+fn evaluation_order(nodes: &[SchemaNode]) -> Result<Vec<usize>, usize> {
     #[derive(Clone, Copy, PartialEq)]
     enum State {
         New,
@@ -306,14 +310,14 @@ fn order(nodes: &[SchemaNode]) -> Result<Vec<usize>, usize> {
     Ok(order)
 }
 
-fn size(value: &Value) -> u64 {
+fn constant_steps(value: &Value) -> u64 {
     match value {
         Value::String(text) => 1 + text.len() as u64 / BYTES_A_STEP,
-        Value::Array(items) => 1 + items.iter().map(size).sum::<u64>(),
+        Value::Array(items) => 1 + items.iter().map(constant_steps).sum::<u64>(),
         Value::Object(members) => {
             1 + members
                 .iter()
-                .map(|(name, value)| name.len() as u64 / BYTES_A_STEP + size(value))
+                .map(|(name, value)| name.len() as u64 / BYTES_A_STEP + constant_steps(value))
                 .sum::<u64>()
         }
         _ => 1,
@@ -321,11 +325,11 @@ fn size(value: &Value) -> u64 {
 }
 
 /// Where a value is in memory: what it is known by while the schema is read.
-fn address(value: &Value) -> usize {
+fn value_address(value: &Value) -> usize {
     std::ptr::from_ref(value).addr()
 }
 
-fn percent_decoded(text: &str) -> Option<String> {
+fn percent_decode(text: &str) -> Option<String> {
     if !text.contains('%') {
         return Some(text.to_owned());
     }

@@ -28,14 +28,14 @@ pub(super) struct ValueMeasure {
 
 impl ValueMeasure {
     /// Measures a value in one pass.
-    pub(super) fn of(value: &Value) -> Self {
+    pub(super) fn from_value(value: &Value) -> Self {
         match value {
-            Value::String(text) => Self::of_text(text),
+            Value::String(text) => Self::from_text(text),
             Value::Array(items) => {
                 let mut all = Self { steps: 1, values: 1, ..Self::default() };
                 let (mut parts, mut numbers) = (0, 0);
                 for item in items {
-                    all.add(Self::of(item));
+                    all.add(Self::from_value(item));
                     parts += usize::from(item.is_object() || item.is_array());
                     numbers += usize::from(item.is_number());
                 }
@@ -46,9 +46,9 @@ impl ValueMeasure {
             Value::Object(members) => {
                 let mut all = Self { steps: 1, values: 1, ..Self::default() };
                 for (name, member) in members {
-                    let name = Self::of_text(name);
+                    let name = Self::from_text(name);
                     all.add(Self { depth: 0, ..name });
-                    all.add(Self::of(member));
+                    all.add(Self::from_value(member));
                 }
                 all.depth = all.depth.max(1);
                 all
@@ -57,7 +57,7 @@ impl ValueMeasure {
         }
     }
 
-    fn of_text(text: &str) -> Self {
+    fn from_text(text: &str) -> Self {
         Self {
             steps: 1 + (text.len() / BYTES_A_STEP) as u64,
             values: 1,

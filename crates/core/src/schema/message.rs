@@ -13,30 +13,35 @@ const MAX_SHOWN: usize = 80;
 /// How much of a path or of a sentence an error shows, in characters.
 const MAX_PATH: usize = 300;
 
-pub(super) fn in_words(error: &jsonschema::ValidationError<'_>) -> Problem {
-    let path = dotted(error.instance_path().as_str());
-    let came = described(error.instance());
+pub(super) fn to_problem(error: &jsonschema::ValidationError<'_>) -> Problem {
+    let path = dotted_path(error.instance_path().as_str());
+    let came = describe_value(error.instance());
     let expected = match error.kind() {
         ValidationErrorKind::Required { property } => {
             let name = property.as_str().map_or_else(|| property.to_string(), str::to_owned);
-            return Problem::new(join(&path, &shown(&name)), "missing; it is required");
+            return Problem::new(join_path(&path, &truncate_text(&name)), "missing; it is required");
         }
         ValidationErrorKind::AdditionalProperties { unexpected }
         | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
-            let names =
-                unexpected.iter().take(MAX_ERRORS).map(|n| format!("`{}`", shown(n))).collect::<Vec<_>>();
+            let names = unexpected
+                .iter()
+                .take(MAX_ERRORS)
+                .map(|n| format!("`{}`", truncate_text(n)))
+                .collect::<Vec<_>>();
             return Problem::new(path, format!("has no place for {}; leave it out", names.join(", ")));
         }
         ValidationErrorKind::Type { kind: TypeKind::Single(kind) } => {
-            format!("expected {}", a_kind(&kind.to_string()))
+            format!("expected {}", with_article(&kind.to_string()))
         }
         ValidationErrorKind::Type { kind: TypeKind::Multiple(kinds) } => {
-            let kinds: Vec<_> = kinds.iter().map(|kind| a_kind(&kind.to_string())).collect();
+            let kinds: Vec<_> = kinds.iter().map(|kind| with_article(&kind.to_string())).collect();
             format!("expected {}", kinds.join(" or "))
         }
-        ValidationErrorKind::Enum { options } => format!("expected one of {}", shown(&options.to_string())),
+        ValidationErrorKind::Enum { options } => {
+            format!("expected one of {}", truncate_text(&options.to_string()))
+        }
         ValidationErrorKind::Constant { expected_value } => {
-            format!("expected {}", shown(&expected_value.to_string()))
+            format!("expected {}", truncate_text(&expected_value.to_string()))
         }
         ValidationErrorKind::Minimum { limit } => format!("expected {limit} or more"),
         ValidationErrorKind::Maximum { limit } => format!("expected {limit} or less"),
@@ -47,17 +52,17 @@ pub(super) fn in_words(error: &jsonschema::ValidationError<'_>) -> Problem {
         ValidationErrorKind::MinItems { limit } => format!("expected at least {limit} items"),
         ValidationErrorKind::MaxItems { limit } => format!("expected at most {limit} items"),
         ValidationErrorKind::Pattern { pattern } => {
-            format!("expected a text that matches `{}`", shown(pattern))
+            format!("expected a text that matches `{}`", truncate_text(pattern))
         }
-        ValidationErrorKind::Custom { message, .. } => shown_long(message),
-        ValidationErrorKind::Format { format } => format!("expected the format `{}`", shown(format)),
-        _ => return Problem::new(path, shown(&error.to_string()).into_owned()),
+        ValidationErrorKind::Custom { message, .. } => truncate_path(message),
+        ValidationErrorKind::Format { format } => format!("expected the format `{}`", truncate_text(format)),
+        _ => return Problem::new(path, truncate_text(&error.to_string()).into_owned()),
     };
     Problem::new(path, format!("{expected}, got {came}"))
 }
 
 /// `/items/2/qty` as people write it: `items[2].qty`. The root is `arguments`, which is what a caller sees it as.
-fn dotted(pointer: &str) -> String {
+fn dotted_path(pointer: &str) -> String {
     let mut path = String::new();
     for part in pointer.split('/').skip(1) {
         let part = part.replace("~1", "/").replace("~0", "~");
@@ -70,14 +75,14 @@ fn dotted(pointer: &str) -> String {
             path.push_str(&part);
         }
     }
-    if path.is_empty() { "(root)".to_owned() } else { shown_long(&path) }
+    if path.is_empty() { "(root)".to_owned() } else { truncate_path(&path) }
 }
 
-fn join(path: &str, name: &str) -> String {
+fn join_path(path: &str, name: &str) -> String {
     if path == "(root)" { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-fn a_kind(kind: &str) -> String {
+fn with_article(kind: &str) -> String {
     match kind.trim_matches('"') {
         "null" => "null".to_owned(),
         kind @ ("integer" | "object" | "array") => format!("an {kind}"),
@@ -85,24 +90,24 @@ fn a_kind(kind: &str) -> String {
     }
 }
 
-fn described(value: &Value) -> String {
+fn describe_value(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::Bool(_) | Value::Number(_) => value.to_string(),
-        Value::String(text) => format!("the text \"{}\"", shown(text)),
+        Value::String(text) => format!("the text \"{}\"", truncate_text(text)),
         Value::Array(items) => format!("an array of {}", items.len()),
         Value::Object(_) => "an object".to_owned(),
     }
 }
 
-pub(super) fn shown(text: &str) -> Cow<'_, str> {
+pub(super) fn truncate_text(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
         None => Cow::Borrowed(text),
     }
 }
 
-fn shown_long(text: &str) -> String {
+fn truncate_path(text: &str) -> String {
     match text.char_indices().nth(MAX_PATH) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

@@ -38,7 +38,7 @@ use self::{
     cost::CostTable,
     graph::SchemaGraph,
     measure::ValueMeasure,
-    message::{in_words, shown},
+    message::{to_problem, truncate_text},
     pattern::{MAX_PATTERN_SIZE, PatternSet},
     pool::{PoolError, WORK_TIMEOUT, WorkOwner, WorkPool},
     shared::SchemaDigest,
@@ -61,7 +61,7 @@ const MAX_INLINE_COMPILE_NODES: usize = 300;
 
 /// A compiled schema.
 #[derive(Debug)]
-pub struct Schema {
+pub struct CompiledSchema {
     validator: Validator,
     costs: CostTable,
     /// Of its text, where it is shared by content.
@@ -85,7 +85,7 @@ pub enum CheckError {
     Failed,
 }
 
-impl Schema {
+impl CompiledSchema {
     /// Compiles a schema. Says what is wrong with it, under `path`.
     pub fn compile(schema: &Value, path: &str) -> Result<Self, Problem> {
         check_bounds(schema, path)?;
@@ -94,36 +94,39 @@ impl Schema {
         let mut patterns = PatternSet::default();
         let graph = SchemaGraph::new(schema, &mut patterns).map_err(|bad| {
             let mut at = Vec::new();
-            find(schema, bad.holder, &mut at);
-            Problem::new(format!("{path}{}", joined(&at)), bad.message)
+            find_path(schema, bad.holder, &mut at);
+            Problem::new(format!("{path}{}", format_path(&at)), bad.message)
         })?;
         let costs = CostTable::new(&graph).map_err(|message| Problem::new(path, message))?;
-        let validator = build(schema, patterns).map_err(|(at, message)| {
-            Problem::new(format!("{path}{at}"), format!("not a JSON Schema (2020-12): {}", shown(&message)))
+        let validator = build_validator(schema, patterns).map_err(|(at, message)| {
+            Problem::new(
+                format!("{path}{at}"),
+                format!("not a JSON Schema (2020-12): {}", truncate_text(&message)),
+            )
         })?;
         Ok(Self { validator, costs, digest: None, overran: AtomicBool::new(false) })
     }
 
     /// Compiles a schema, or finds the compiled one where somebody holds it.
-    pub fn shared(schema: &Value, path: &str) -> Result<Arc<Self>, Problem> {
+    pub fn compile_shared(schema: &Value, path: &str) -> Result<Arc<Self>, Problem> {
         shared::get_or_compile(schema, path)
     }
 
     /// Compiles a schema without holding the worker: on the pool where it could take long.
-    pub async fn prepare(
+    pub async fn compile_on_pool(
         owner: &WorkOwner,
         schema: &Value,
         path: &'static str,
     ) -> Result<Result<Arc<Self>, Problem>, PoolError> {
         if is_cheap_to_compile(schema) {
-            return Ok(Self::shared(schema, path));
+            return Ok(Self::compile_shared(schema, path));
         }
         let schema = schema.clone();
-        WorkPool::shared().run(owner, move || Self::shared(&schema, path)).await
+        WorkPool::global().run(owner, move || Self::compile_shared(&schema, path)).await
     }
 
     /// Checks a value and gives it back. Runs on the pool where it could take long.
-    pub async fn check(self: &Arc<Self>, owner: &WorkOwner, value: Value) -> Result<Value, CheckError> {
+    pub async fn check_value(self: &Arc<Self>, owner: &WorkOwner, value: Value) -> Result<Value, CheckError> {
         self.check_within(owner, WORK_TIMEOUT, value).await
     }
 
@@ -137,18 +140,18 @@ impl Schema {
         if self.is_overrun() {
             return Err(CheckError::Overran);
         }
-        let measure = ValueMeasure::of(&value);
-        let steps = self.costs.check(&measure);
+        let measure = ValueMeasure::from_value(&value);
+        let steps = self.costs.check_steps(&measure);
         if steps > MAX_CHECK_STEPS {
             return Err(CheckError::TooComplex);
         }
         if steps <= MAX_INLINE_STEPS {
-            let problems = self.problems(&value, &measure);
+            let problems = self.find_problems(&value, &measure);
             return if problems.is_empty() { Ok(value) } else { Err(CheckError::Misfit(problems)) };
         }
         let schema = self.clone();
-        let work = move || (schema.problems(&value, &measure), value);
-        let checked = WorkPool::shared().run_within(owner, limit, work).await;
+        let work = move || (schema.find_problems(&value, &measure), value);
+        let checked = WorkPool::global().run_within(owner, limit, work).await;
         match checked {
             Ok((problems, value)) if problems.is_empty() => Ok(value),
             Ok((problems, _)) => Err(CheckError::Misfit(problems)),
@@ -156,19 +159,19 @@ impl Schema {
             Err(PoolError::Failed) => Err(CheckError::Failed),
             Err(PoolError::Overran) => {
                 self.overran.store(true, Ordering::Release);
-                shared::remember(self);
+                shared::keep_overrun(self);
                 Err(CheckError::Overran)
             }
         }
     }
 
     /// Every error of a value, up to a bound, each with its path. One that takes long to check has an error for that.
-    pub fn errors(&self, value: &Value) -> Vec<Problem> {
-        let measure = ValueMeasure::of(value);
-        if self.costs.check(&measure) > MAX_INLINE_STEPS {
+    pub fn list_errors(&self, value: &Value) -> Vec<Problem> {
+        let measure = ValueMeasure::from_value(value);
+        if self.costs.check_steps(&measure) > MAX_INLINE_STEPS {
             return vec![Problem::new("(root)", TOO_COMPLEX)];
         }
-        self.problems(value, &measure)
+        self.find_problems(value, &measure)
     }
 
     /// Under what it is known, where it is shared.
@@ -181,14 +184,14 @@ impl Schema {
         self.overran.load(Ordering::Acquire)
     }
 
-    fn problems(&self, value: &Value, measure: &ValueMeasure) -> Vec<Problem> {
+    fn find_problems(&self, value: &Value, measure: &ValueMeasure) -> Vec<Problem> {
         if self.validator.is_valid(value) {
             return Vec::new();
         }
-        if self.costs.errors(measure) > MAX_MADE_ERRORS {
+        if self.costs.max_errors(measure) > MAX_MADE_ERRORS {
             return vec![Problem::new("(root)", "does not fit the schema, and is too large to say where")];
         }
-        self.validator.iter_errors(value).take(MAX_ERRORS).map(|error| in_words(&error)).collect()
+        self.validator.iter_errors(value).take(MAX_ERRORS).map(|error| to_problem(&error)).collect()
     }
 }
 
@@ -209,11 +212,11 @@ impl From<CheckError> for Vec<Problem> {
 }
 
 /// Compiles. The library panics on some schemas, which is their fault and nobody else's.
-fn build(schema: &Value, patterns: PatternSet) -> Result<Validator, (String, String)> {
+fn build_validator(schema: &Value, patterns: PatternSet) -> Result<Validator, (String, String)> {
     let options = jsonschema::options()
         .with_draft(Draft::Draft202012)
         .with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN_SIZE))
-        .with_keyword("pattern", move |_, pattern, _| patterns.keyword(pattern))
+        .with_keyword("pattern", move |_, pattern, _| patterns.build_keyword(pattern))
         .should_validate_formats(false)
         .offline();
     match catch_unwind(AssertUnwindSafe(|| options.build(schema))) {
@@ -265,18 +268,18 @@ enum PathPart<'a> {
     Item(usize),
 }
 
-fn joined(parts: &[PathPart<'_>]) -> String {
+fn format_path(parts: &[PathPart<'_>]) -> String {
     parts
         .iter()
         .map(|part| match part {
-            PathPart::Member(name) => format!(".{}", shown(name)),
+            PathPart::Member(name) => format!(".{}", truncate_text(name)),
             PathPart::Item(index) => format!("[{index}]"),
         })
         .collect()
 }
 
 /// The parts of a value.
-fn parts(value: &Value) -> Box<dyn Iterator<Item = (PathPart<'_>, &Value)> + '_> {
+fn child_values(value: &Value) -> Box<dyn Iterator<Item = (PathPart<'_>, &Value)> + '_> {
     match value {
         Value::Object(members) => {
             Box::new(members.iter().map(|(name, value)| (PathPart::Member(name), value)))
@@ -291,16 +294,16 @@ fn parts(value: &Value) -> Box<dyn Iterator<Item = (PathPart<'_>, &Value)> + '_>
 /// References stay inside the schema. The path is written down only where one does not.
 fn check_references<'a>(value: &'a Value, at: &mut Vec<PathPart<'a>>) -> Result<(), (String, String)> {
     if let Value::Object(members) = value {
-        let mut outside = graph::references(members).filter(|(_, target)| !target.starts_with('#'));
+        let mut outside = graph::references_in(members).filter(|(_, target)| !target.starts_with('#'));
         if let Some((keyword, target)) = outside.next() {
             let message = format!(
                 "`{}` leads outside; only references inside the schema (`#/$defs/…`) work",
-                shown(target)
+                truncate_text(target)
             );
-            return Err((format!("{}.{keyword}", joined(at)), message));
+            return Err((format!("{}.{keyword}", format_path(at)), message));
         }
     }
-    for (part, value) in parts(value) {
+    for (part, value) in child_values(value) {
         at.push(part);
         check_references(value, at)?;
         at.pop();
@@ -309,13 +312,13 @@ fn check_references<'a>(value: &'a Value, at: &mut Vec<PathPart<'a>>) -> Result<
 }
 
 /// Where a part of a schema is.
-fn find<'a>(value: &'a Value, wanted: &Value, at: &mut Vec<PathPart<'a>>) -> bool {
+fn find_path<'a>(value: &'a Value, wanted: &Value, at: &mut Vec<PathPart<'a>>) -> bool {
     if std::ptr::eq(value, wanted) {
         return true;
     }
-    for (part, value) in parts(value) {
+    for (part, value) in child_values(value) {
         at.push(part);
-        if find(value, wanted, at) {
+        if find_path(value, wanted, at) {
             return true;
         }
         at.pop();

@@ -6,7 +6,7 @@ use std::{collections::HashMap, sync::Arc};
 use jsonschema::{Draft, Keyword, PatternOptions, ValidationError, Validator};
 use serde_json::{Value, json};
 
-use super::message::shown;
+use super::message::truncate_text;
 
 /// Longest text, in bytes, that a pattern with look-around or back-references is tried on. Addresses and identifiers,
 /// which such patterns are written for, are shorter.
@@ -63,7 +63,7 @@ impl PatternSet {
         if self.backtracking_steps(pattern) > 0 {
             return Err(format!(
                 "the name pattern `{}` has look-around or back-references; use `propertyNames` for those",
-                shown(pattern)
+                truncate_text(pattern)
             ));
         }
         Ok(())
@@ -80,7 +80,7 @@ impl PatternSet {
     }
 
     /// The keyword `pattern` for one of them.
-    pub(super) fn keyword(
+    pub(super) fn build_keyword(
         &self,
         pattern: &Value,
     ) -> Result<Box<dyn for<'i> Keyword<'i>>, ValidationError<'static>> {
@@ -107,13 +107,13 @@ impl TextPattern {
         }
         let engine = PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT).size_limit(SIZES[0].0);
         let validator = options().with_pattern_options(engine).build(&schema).map_err(|_| {
-            format!("the pattern `{}` is no regular expression, or a too large one", shown(source))
+            format!("the pattern `{}` is no regular expression, or a too large one", truncate_text(source))
         })?;
         Ok(Self { source: source.to_owned(), validator, steps: None })
     }
 
     /// Why a text does not match, if so.
-    fn refusal(&self, value: &Value) -> Option<String> {
+    fn mismatch_reason(&self, value: &Value) -> Option<String> {
         let text = value.as_str()?;
         if self.steps.is_none() && text.len() > MAX_BACKTRACKING_TEXT {
             return Some(format!(
@@ -121,7 +121,7 @@ impl TextPattern {
             ));
         }
         let fits = self.validator.is_valid(value);
-        (!fits).then(|| format!("expected a text that matches `{}`", shown(&self.source)))
+        (!fits).then(|| format!("expected a text that matches `{}`", truncate_text(&self.source)))
     }
 }
 
@@ -129,7 +129,7 @@ struct PatternKeyword(Arc<TextPattern>);
 
 impl<'i> Keyword<'i> for PatternKeyword {
     fn validate(&self, value: &'i Value) -> Result<(), ValidationError<'i>> {
-        self.0.refusal(value).map_or(Ok(()), |why| Err(ValidationError::custom(why)))
+        self.0.mismatch_reason(value).map_or(Ok(()), |why| Err(ValidationError::custom(why)))
     }
 
     fn is_valid(&self, value: &'i Value) -> bool {

@@ -56,17 +56,17 @@ pub struct WorkOwner(Arc<str>);
 
 impl WorkOwner {
     /// Whatever the definitions of a package cause.
-    pub fn package(package: &PackageName) -> Self {
+    pub fn for_package(package: &PackageName) -> Self {
         Self(format!("package:{package}").into())
     }
 
     /// Whatever the request of a user brings.
-    pub fn user(user: &UserId) -> Self {
+    pub fn for_user(user: &UserId) -> Self {
         Self(format!("user:{user}").into())
     }
 
     /// Everything without an owner of its own; together it has one share.
-    pub fn unnamed() -> Self {
+    pub fn anonymous() -> Self {
         Self("".into())
     }
 }
@@ -102,7 +102,7 @@ static POOL: LazyLock<WorkPool> = LazyLock::new(|| {
 
 impl WorkPool {
     /// The one pool of this process.
-    pub fn shared() -> &'static Self {
+    pub fn global() -> &'static Self {
         &POOL
     }
 
@@ -118,7 +118,7 @@ impl WorkPool {
     }
 
     /// Threads that could begin work now.
-    pub fn free(&self) -> usize {
+    pub fn free_threads(&self) -> usize {
         self.places.available_permits()
     }
 
@@ -138,7 +138,7 @@ impl WorkPool {
         limit: Duration,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, PoolError> {
-        let place = self.place(owner).await?;
+        let place = self.acquire_place(owner).await?;
         let (done, result) = oneshot::channel();
         let run = move || {
             let ran = std::panic::catch_unwind(AssertUnwindSafe(work));
@@ -159,16 +159,16 @@ impl WorkPool {
     }
 
     /// A place, out of the owner's share first: an owner who has used that up waits without taking places from others.
-    async fn place(&self, owner: &WorkOwner) -> Result<WorkPlace, PoolError> {
-        let share = self.share_of(owner);
+    async fn acquire_place(&self, owner: &WorkOwner) -> Result<WorkPlace, PoolError> {
+        let share = self.owner_share(owner);
         if let Ok(owned) = share.places.clone().try_acquire_owned()
             && let Ok(shared) = self.places.clone().try_acquire_owned()
         {
             return Ok(WorkPlace { _shared: shared, _owned: owned });
         }
         let _own_turn =
-            WaitingPermit::enter(&share.waiting, MAX_WAITING / OWNER_PART).ok_or(PoolError::Busy)?;
-        let _turn = WaitingPermit::enter(&self.waiting, MAX_WAITING).ok_or(PoolError::Busy)?;
+            WaitingPermit::try_acquire(&share.waiting, MAX_WAITING / OWNER_PART).ok_or(PoolError::Busy)?;
+        let _turn = WaitingPermit::try_acquire(&self.waiting, MAX_WAITING).ok_or(PoolError::Busy)?;
         let both = async {
             let owned = share.places.clone().acquire_owned().await.map_err(|_closed| PoolError::Busy)?;
             let shared = self.places.clone().acquire_owned().await.map_err(|_closed| PoolError::Busy)?;
@@ -177,7 +177,7 @@ impl WorkPool {
         tokio::time::timeout(self.place_timeout, both).await.unwrap_or(Err(PoolError::Busy))
     }
 
-    fn share_of(&self, owner: &WorkOwner) -> Arc<OwnerShare> {
+    fn owner_share(&self, owner: &WorkOwner) -> Arc<OwnerShare> {
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(share) = owners.get(owner) {
             return share.clone();
@@ -199,7 +199,7 @@ impl WorkPool {
 struct WaitingPermit<'a>(&'a AtomicUsize);
 
 impl<'a> WaitingPermit<'a> {
-    fn enter(count: &'a AtomicUsize, most: usize) -> Option<Self> {
+    fn try_acquire(count: &'a AtomicUsize, most: usize) -> Option<Self> {
         let place = |now: usize| (now < most).then_some(now + 1);
         count.fetch_update(Ordering::AcqRel, Ordering::Acquire, place).ok()?;
         Some(Self(count))
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     fn owner(name: &str) -> WorkOwner {
-        WorkOwner::package(&format!("com.{name}").parse().unwrap())
+        WorkOwner::for_package(&format!("com.{name}").parse().unwrap())
     }
 
     /// Work that takes a place of an owner until the sender is dropped.
@@ -234,7 +234,7 @@ mod tests {
     async fn one_owner_leaves_room_for_others() {
         let pool = WorkPool { place_timeout: Duration::ZERO, ..WorkPool::new(4) };
         let slow = [occupy(&pool, "slow").await, occupy(&pool, "slow").await];
-        assert_eq!(pool.free(), 2);
+        assert_eq!(pool.free_threads(), 2);
         assert_eq!(pool.run(&owner("slow"), || 1).await.unwrap_err(), PoolError::Busy, "half of the places");
         assert_eq!(pool.run(&owner("other"), || 1).await.unwrap(), 1);
         drop(slow);
@@ -260,7 +260,7 @@ mod tests {
     async fn one_owner_fills_half_of_the_queue() {
         let pool = WorkPool { place_timeout: Duration::ZERO, ..WorkPool::new(2) };
         let _slow = occupy(&pool, "slow").await;
-        let share = pool.share_of(&owner("slow"));
+        let share = pool.owner_share(&owner("slow"));
         share.waiting.store(MAX_WAITING / OWNER_PART, Ordering::Release);
         assert_eq!(pool.run(&owner("slow"), || 1).await.unwrap_err(), PoolError::Busy);
         assert_eq!(pool.waiting.load(Ordering::Acquire), 0);
@@ -281,7 +281,7 @@ mod tests {
     async fn a_place_stays_taken_until_the_thread_ended() {
         let pool = WorkPool { place_timeout: Duration::ZERO, ..WorkPool::new(1) };
         let end = occupy(&pool, "a").await;
-        assert_eq!(pool.free(), 0);
+        assert_eq!(pool.free_threads(), 0);
         assert_eq!(pool.run(&owner("b"), || 1).await.unwrap_err(), PoolError::Busy);
         drop(end);
         let _ended = pool.places.acquire().await.unwrap();

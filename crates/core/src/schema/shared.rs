@@ -15,7 +15,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use toolyard_protocol::Problem;
 
-use super::Schema;
+use super::CompiledSchema;
 
 /// Schemas that took too long and are remembered although nobody holds them.
 const MAX_OVERRUN: usize = 256;
@@ -32,9 +32,9 @@ pub(crate) type SchemaDigest = [u8; 32];
 
 #[derive(Default)]
 struct SharedSchemas {
-    compiled: HashMap<SchemaDigest, Weak<Schema>>,
+    compiled: HashMap<SchemaDigest, Weak<CompiledSchema>>,
     sweep_at: usize,
-    overrun: VecDeque<Arc<Schema>>,
+    overrun: VecDeque<Arc<CompiledSchema>>,
     faults: HashMap<SchemaDigest, Problem>,
     fault_order: VecDeque<SchemaDigest>,
     sound: HashSet<SchemaDigest>,
@@ -45,15 +45,18 @@ static TABLE: LazyLock<Mutex<SharedSchemas>> = LazyLock::new(Mutex::default);
 static FAULT_GENERATION: AtomicU64 = AtomicU64::new(0);
 
 /// The compiled form of a schema.
-pub(super) fn get_or_compile(schema: &Value, path: &str) -> Result<Arc<Schema>, Problem> {
+pub(super) fn get_or_compile(schema: &Value, path: &str) -> Result<Arc<CompiledSchema>, Problem> {
     // Writing a value cannot fail; if it did, it would be compiled for itself.
-    let Some(digest) = digest_of(schema) else { return Schema::compile(schema, path).map(Arc::new) };
-    let known = || table().compiled.get(&digest).and_then(Weak::upgrade);
+    let Some(digest) = schema_digest(schema) else {
+        return CompiledSchema::compile(schema, path).map(Arc::new);
+    };
+    let known = || lock_table().compiled.get(&digest).and_then(Weak::upgrade);
     if let Some(known) = known() {
         return Ok(known);
     }
-    let compiled = Arc::new(Schema { digest: Some(digest), ..Schema::compile(schema, path)? });
-    let mut table = table();
+    let compiled =
+        Arc::new(CompiledSchema { digest: Some(digest), ..CompiledSchema::compile(schema, path)? });
+    let mut table = lock_table();
     // Somebody else may have been faster; all hold the same one, so that all learn when it takes too long.
     if let Some(known) = table.compiled.get(&digest).and_then(Weak::upgrade) {
         return Ok(known);
@@ -67,8 +70,8 @@ pub(super) fn get_or_compile(schema: &Value, path: &str) -> Result<Arc<Schema>, 
 }
 
 /// Keeps a schema that took too long, so that reloading its definition does not reset the mark.
-pub(super) fn remember(schema: &Arc<Schema>) {
-    let mut table = table();
+pub(super) fn keep_overrun(schema: &Arc<CompiledSchema>) {
+    let mut table = lock_table();
     if table.overrun.len() >= MAX_OVERRUN {
         table.overrun.pop_front();
     }
@@ -76,31 +79,31 @@ pub(super) fn remember(schema: &Arc<Schema>) {
 }
 
 /// Under what a schema is known.
-pub(crate) fn digest_of(schema: &Value) -> Option<SchemaDigest> {
+pub(crate) fn schema_digest(schema: &Value) -> Option<SchemaDigest> {
     serde_json::to_vec(schema).ok().map(|text| Sha256::digest(&text).into())
 }
 
 /// Compiles a schema only to see whether it can be: the verdict is remembered, the compiled form is not.
-pub(crate) fn judge(schema: &Value, path: &str) {
-    let Some(digest) = digest_of(schema) else { return };
-    if verdict(&digest).is_some() {
+pub(crate) fn precheck_schema(schema: &Value, path: &str) {
+    let Some(digest) = schema_digest(schema) else { return };
+    if known_verdict(&digest).is_some() {
         return;
     }
     match get_or_compile(schema, path) {
         Ok(_) => {
-            let mut table = table();
+            let mut table = lock_table();
             if table.sound.len() >= MAX_SOUND {
                 table.sound.clear();
             }
             table.sound.insert(digest);
         }
-        Err(problem) => drop(table().add_fault(digest, problem)),
+        Err(problem) => drop(lock_table().add_fault(digest, problem)),
     }
 }
 
 /// What is known of a schema: good, or why it is of no use. None where nobody looked.
-pub(crate) fn verdict(digest: &SchemaDigest) -> Option<Result<(), Problem>> {
-    let table = table();
+pub(crate) fn known_verdict(digest: &SchemaDigest) -> Option<Result<(), Problem>> {
+    let table = lock_table();
     match table.faults.get(digest) {
         Some(problem) => Some(Err(problem.clone())),
         None => table.sound.contains(digest).then_some(Ok(())),
@@ -109,7 +112,7 @@ pub(crate) fn verdict(digest: &SchemaDigest) -> Option<Result<(), Problem>> {
 
 /// A schema of a tool that was listed turned out to be of no use: views that show it are stale.
 pub(crate) fn report_fault(digest: SchemaDigest, problem: Problem) {
-    if table().add_fault(digest, problem) {
+    if lock_table().add_fault(digest, problem) {
         FAULT_GENERATION.fetch_add(1, Ordering::AcqRel);
     }
 }
@@ -136,7 +139,7 @@ impl SharedSchemas {
     }
 }
 
-fn table() -> std::sync::MutexGuard<'static, SharedSchemas> {
+fn lock_table() -> std::sync::MutexGuard<'static, SharedSchemas> {
     TABLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -147,7 +150,7 @@ mod tests {
     use super::*;
 
     fn digest(at: usize) -> SchemaDigest {
-        digest_of(&json!({ "title": format!("fault {at}") })).unwrap()
+        schema_digest(&json!({ "title": format!("fault {at}") })).unwrap()
     }
 
     #[test]
@@ -166,10 +169,10 @@ mod tests {
         let good = json!({ "type": "object", "title": "judged and good" });
         let bad =
             json!({ "type": "object", "title": "judged and bad", "properties": { "a": { "type": 7 } } });
-        assert!(verdict(&digest_of(&good).unwrap()).is_none(), "nobody looked yet");
-        judge(&good, "inputSchema");
-        judge(&bad, "inputSchema");
-        assert_eq!(verdict(&digest_of(&good).unwrap()), Some(Ok(())));
-        assert!(matches!(verdict(&digest_of(&bad).unwrap()), Some(Err(_))));
+        assert!(known_verdict(&schema_digest(&good).unwrap()).is_none(), "nobody looked yet");
+        precheck_schema(&good, "inputSchema");
+        precheck_schema(&bad, "inputSchema");
+        assert_eq!(known_verdict(&schema_digest(&good).unwrap()), Some(Ok(())));
+        assert!(matches!(known_verdict(&schema_digest(&bad).unwrap()), Some(Err(_))));
     }
 }

@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 
 fn errors(schema: &Value, value: &Value) -> Vec<String> {
-    Schema::compile(schema, "s").unwrap().errors(value).iter().map(Problem::to_string).collect()
+    CompiledSchema::compile(schema, "s").unwrap().list_errors(value).iter().map(Problem::to_string).collect()
 }
 
 #[test]
@@ -54,16 +54,18 @@ fn bounds_of_a_schema() {
     for _ in 0..MAX_SCHEMA_DEPTH {
         deep = json!({ "type": "object", "properties": { "a": deep } });
     }
-    assert!(Schema::compile(&deep, "s").unwrap_err().message.contains("nested deeper"));
+    assert!(CompiledSchema::compile(&deep, "s").unwrap_err().message.contains("nested deeper"));
     let wide = json!({ "type": "object", "enum": vec![1; MAX_SCHEMA_NODES] });
-    assert!(Schema::compile(&wide, "s").unwrap_err().message.contains("more than"));
+    assert!(CompiledSchema::compile(&wide, "s").unwrap_err().message.contains("more than"));
 }
 
 #[test]
 fn nothing_is_fetched() {
     for target in ["https://example.com/s.json", "file:///etc/passwd", "other.json#/a"] {
-        let problem =
-            Schema::compile(&json!({ "type": "object", "properties": { "a": { "$ref": target } } }), "s");
+        let problem = CompiledSchema::compile(
+            &json!({ "type": "object", "properties": { "a": { "$ref": target } } }),
+            "s",
+        );
         assert_eq!(problem.unwrap_err().path, "s.properties.a.$ref");
     }
 }
@@ -77,11 +79,11 @@ fn an_anchor_is_defined_a_bounded_number_of_times() {
             .collect();
         json!({ "properties": { "a": { "$dynamicRef": "#x" } }, "$dynamicAnchor": "x", "$defs": all })
     };
-    assert!(Schema::compile(&schema(32), "s").is_ok());
+    assert!(CompiledSchema::compile(&schema(32), "s").is_ok());
     let twice = json!({ "$dynamicAnchor": "x" });
     let mut many = schema(32);
     many["$defs"]["again"] = twice;
-    let refused = Schema::compile(&many, "s").unwrap_err();
+    let refused = CompiledSchema::compile(&many, "s").unwrap_err();
     assert_eq!(refused.message, "the anchor `x` is defined more than 33 times");
 }
 
@@ -96,7 +98,10 @@ fn references_inside_work_and_loops_are_refused() {
             "$defs": { "a": { "anyOf": [{ "$ref": "#/$defs/b" }] }, "b": { "not": { "$ref": "#/$defs/a" } } } }),
         json!({ "type": "object", "$ref": "#x", "$defs": { "a": { "$anchor": "x", "if": { "$ref": "#x" } } } }),
     ] {
-        assert!(Schema::compile(&endless, "s").unwrap_err().message.contains("back to itself"), "{endless}");
+        assert!(
+            CompiledSchema::compile(&endless, "s").unwrap_err().message.contains("back to itself"),
+            "{endless}"
+        );
     }
 }
 
@@ -110,8 +115,8 @@ fn an_older_schema_marker_does_not_change_the_rules() {
 #[test]
 fn a_crafted_pattern_ends() {
     let schema = json!({ "type": "object", "properties": { "a": { "type": "string", "pattern": "^(a|aa)+\\1$(?=b)" } } });
-    if let Ok(schema) = Schema::compile(&schema, "s") {
-        assert!(!schema.errors(&json!({ "a": "a".repeat(5_000) })).is_empty());
+    if let Ok(schema) = CompiledSchema::compile(&schema, "s") {
+        assert!(!schema.list_errors(&json!({ "a": "a".repeat(5_000) })).is_empty());
     }
 }
 
@@ -136,10 +141,10 @@ fn doubling(keyword: &str, reference: &str, count: usize) -> Value {
 fn a_small_schema_with_astronomically_many_ways_is_refused() {
     for keyword in ["allOf", "anyOf", "oneOf"] {
         for reference in ["$ref", "$dynamicRef"] {
-            let problem = Schema::compile(&doubling(keyword, reference, 40), "s").unwrap_err();
+            let problem = CompiledSchema::compile(&doubling(keyword, reference, 40), "s").unwrap_err();
             assert!(problem.message.contains("written out"), "{keyword} {reference}: {problem}");
-            let few = Schema::compile(&doubling(keyword, reference, 4), "s").unwrap();
-            assert_eq!(few.errors(&json!({})).is_empty(), keyword != "oneOf");
+            let few = CompiledSchema::compile(&doubling(keyword, reference, 4), "s").unwrap();
+            assert_eq!(few.list_errors(&json!({})).is_empty(), keyword != "oneOf");
         }
     }
     for (keyword, one) in [
@@ -176,7 +181,7 @@ fn a_small_schema_with_astronomically_many_ways_is_refused() {
             let text = one.to_string().replace("$defs/n", &format!("$defs/d{}", at + 1));
             schema["$defs"][format!("d{at}")] = serde_json::from_str(&text).unwrap();
         }
-        let problem = Schema::compile(&schema, "s").unwrap_err();
+        let problem = CompiledSchema::compile(&schema, "s").unwrap_err();
         assert!(problem.message.contains("written out"), "{keyword}: {problem}");
     }
 }
@@ -185,15 +190,15 @@ fn a_small_schema_with_astronomically_many_ways_is_refused() {
 fn a_schema_that_contains_itself_is_bounded_by_the_depth_of_the_value() {
     let twice =
         json!({ "type": "object", "properties": { "a": { "allOf": [{ "$ref": "#" }, { "$ref": "#" }] } } });
-    let schema = Schema::compile(&twice, "s").unwrap();
+    let schema = CompiledSchema::compile(&twice, "s").unwrap();
     let nested = |depth: usize| (0..depth).fold(json!({}), |value, _| json!({ "a": value }));
-    assert!(schema.errors(&nested(8)).is_empty());
-    assert_eq!(schema.errors(&nested(100))[0].message, TOO_COMPLEX);
+    assert!(schema.list_errors(&nested(8)).is_empty());
+    assert_eq!(schema.list_errors(&nested(100))[0].message, TOO_COMPLEX);
     // A list of lists grows with the value only, however deep.
     let tree = json!({ "type": "object", "properties": { "children": { "type": "array", "items": { "$ref": "#" } } } });
-    let schema = Schema::compile(&tree, "s").unwrap();
+    let schema = CompiledSchema::compile(&tree, "s").unwrap();
     let nested = |depth: usize| (0..depth).fold(json!({}), |value, _| json!({ "children": [value] }));
-    assert!(schema.errors(&nested(40)).is_empty());
+    assert!(schema.list_errors(&nested(40)).is_empty());
 }
 
 #[test]
@@ -205,10 +210,10 @@ fn long_chains_of_references_are_read_once() {
             json!({ "$anchor": format!("n{at}"), "allOf": [{ "$ref": next }] });
     }
     schema["$defs"]["end"] = json!({ "$anchor": "n400", "type": "integer" });
-    let problem = Schema::compile(&schema, "s").unwrap_err();
+    let problem = CompiledSchema::compile(&schema, "s").unwrap_err();
     assert!(problem.message.contains("lead to each other more than"), "{problem}");
     let nowhere = json!({ "type": "object", "properties": { "a": { "$ref": "#/$defs/missing" } } });
-    let problem = Schema::compile(&nowhere, "s").unwrap_err();
+    let problem = CompiledSchema::compile(&nowhere, "s").unwrap_err();
     assert_eq!((problem.path.as_str(), problem.message.contains("leads nowhere")), ("s.properties.a", true));
     let encoded = json!({ "type": "object", "properties": { "a": { "$ref": "#/%24defs/x" } }, "$defs": { "x": { "type": "integer" } } });
     assert_eq!(errors(&encoded, &json!({ "a": "x" })).len(), 1);
@@ -220,32 +225,33 @@ fn patterns_with_look_ahead_work_on_short_texts_only() {
     let email =
         r"^(?!\.)(?!.*\.\.)([A-Za-z0-9_'+\-\.]*)[A-Za-z0-9_+-]@([A-Za-z0-9][A-Za-z0-9\-]*\.)+[A-Za-z]{2,}$";
     let schema = json!({ "type": "object", "properties": { "to": { "type": "string", "pattern": email }, "body": { "type": "string" } } });
-    let schema = Arc::new(Schema::compile(&schema, "s").unwrap());
-    assert!(schema.problems(&json!({ "to": "ann@example.com" }), &ValueMeasure::default()).is_empty());
-    let wrong = schema.problems(&json!({ "to": "ann..b@example.com" }), &ValueMeasure::default());
+    let schema = Arc::new(CompiledSchema::compile(&schema, "s").unwrap());
+    assert!(schema.find_problems(&json!({ "to": "ann@example.com" }), &ValueMeasure::default()).is_empty());
+    let wrong = schema.find_problems(&json!({ "to": "ann..b@example.com" }), &ValueMeasure::default());
     assert!(wrong[0].message.starts_with("expected a text that matches"), "{wrong:?}");
     let long = json!({ "to": format!("{}@example.com", "a".repeat(MAX_BACKTRACKING_TEXT)) });
-    assert!(schema.problems(&long, &ValueMeasure::default())[0].message.contains("at most 1024 bytes"));
+    assert!(schema.find_problems(&long, &ValueMeasure::default())[0].message.contains("at most 1024 bytes"));
     // Other texts of the same call may be long.
     let body = json!({ "to": "ann@example.com", "body": "x".repeat(200_000) });
-    assert!(schema.costs.check(&ValueMeasure::of(&body)) <= MAX_CHECK_STEPS);
+    assert!(schema.costs.check_steps(&ValueMeasure::from_value(&body)) <= MAX_CHECK_STEPS);
     let names = json!({ "type": "object", "patternProperties": { "^(?!x)": {} } });
-    assert!(Schema::compile(&names, "s").unwrap_err().message.contains("propertyNames"));
+    assert!(CompiledSchema::compile(&names, "s").unwrap_err().message.contains("propertyNames"));
 }
 
 #[test]
 fn patterns_are_bounded_in_number_and_size() {
     let many: serde_json::Map<_, _> =
         (0..=MAX_PATTERNS).map(|at| (format!("p{at}"), json!({ "pattern": format!("^a{at}.b") }))).collect();
-    let problem = Schema::compile(&json!({ "type": "object", "properties": many }), "s").unwrap_err();
+    let problem = CompiledSchema::compile(&json!({ "type": "object", "properties": many }), "s").unwrap_err();
     assert!(problem.message.contains("different patterns"), "{problem}");
     let long =
         json!({ "type": "object", "properties": { "a": { "pattern": "a|".repeat(MAX_PATTERN_BYTES) } } });
-    assert!(Schema::compile(&long, "s").unwrap_err().message.contains("longer than"));
+    assert!(CompiledSchema::compile(&long, "s").unwrap_err().message.contains("longer than"));
     let large: serde_json::Map<_, _> = (0..20)
         .map(|at| (format!("p{at}"), json!({ "pattern": format!("^[a-z]{{{}}}b", 700 + at) })))
         .collect();
-    let problem = Schema::compile(&json!({ "type": "object", "properties": large }), "s").unwrap_err();
+    let problem =
+        CompiledSchema::compile(&json!({ "type": "object", "properties": large }), "s").unwrap_err();
     assert!(
         problem.message.contains("large when compiled") || problem.message.contains("too large"),
         "{problem}"
@@ -253,30 +259,32 @@ fn patterns_are_bounded_in_number_and_size() {
     // What only looks like one, in an example, is nobody's business.
     let glob = json!({ "type": "object", "properties": { "pattern": { "type": "string", "default": "*.rs" } },
         "examples": [{ "pattern": "*.rs" }] });
-    assert!(Schema::compile(&glob, "s").is_ok());
+    assert!(CompiledSchema::compile(&glob, "s").is_ok());
 }
 
 #[test]
 fn a_value_that_could_take_long_is_refused_before_it_is_looked_at() {
-    let unique =
-        Schema::compile(&json!({ "type": "object", "properties": { "a": { "uniqueItems": true } } }), "s")
-            .unwrap();
+    let unique = CompiledSchema::compile(
+        &json!({ "type": "object", "properties": { "a": { "uniqueItems": true } } }),
+        "s",
+    )
+    .unwrap();
     let items: Vec<Value> = (0..60_000).map(|at| json!({ "k": at })).collect();
-    assert!(unique.costs.check(&ValueMeasure::of(&json!({ "a": items }))) > MAX_CHECK_STEPS);
+    assert!(unique.costs.check_steps(&ValueMeasure::from_value(&json!({ "a": items }))) > MAX_CHECK_STEPS);
     let words: Vec<Value> = (0..60_000).map(|at| json!(at.to_string())).collect();
-    assert!(unique.costs.check(&ValueMeasure::of(&json!({ "a": words }))) <= MAX_CHECK_STEPS);
+    assert!(unique.costs.check_steps(&ValueMeasure::from_value(&json!({ "a": words }))) <= MAX_CHECK_STEPS);
 }
 
 #[test]
 fn errors_of_a_huge_value_are_not_listed() {
-    let schema = Schema::compile(
+    let schema = CompiledSchema::compile(
         &json!({ "type": "object", "additionalProperties": { "anyOf": [{ "type": "integer" },
         { "type": "boolean" }] } }),
         "s",
     )
     .unwrap();
     let value: Value = (0..20_000).map(|at| (format!("k{at}"), json!("x"))).collect();
-    let found = schema.problems(&value, &ValueMeasure::of(&value));
+    let found = schema.find_problems(&value, &ValueMeasure::from_value(&value));
     assert!(found[0].message.contains("too large to say where"), "{found:?}");
 }
 
@@ -284,26 +292,31 @@ fn errors_of_a_huge_value_are_not_listed() {
 async fn what_is_not_cheap_runs_on_the_pool() {
     let schema =
         json!({ "type": "object", "additionalProperties": { "type": "string", "pattern": "^[a-z]+$" } });
-    let schema = Schema::shared(&schema, "s").unwrap();
+    let schema = CompiledSchema::compile_shared(&schema, "s").unwrap();
     let value: Value = (0..5_000).map(|at| (format!("k{at}"), json!("abc"))).collect();
-    assert!(schema.costs.check(&ValueMeasure::of(&value)) > MAX_INLINE_STEPS);
-    assert_eq!(schema.check(&WorkOwner::unnamed(), value.clone()).await.unwrap(), value);
+    assert!(schema.costs.check_steps(&ValueMeasure::from_value(&value)) > MAX_INLINE_STEPS);
+    assert_eq!(schema.check_value(&WorkOwner::anonymous(), value.clone()).await.unwrap(), value);
     let wrong: Value = (0..5_000).map(|at| (format!("k{at}"), json!("A"))).collect();
-    assert!(matches!(schema.check(&WorkOwner::unnamed(), wrong).await, Err(CheckError::Misfit(_))));
+    assert!(matches!(schema.check_value(&WorkOwner::anonymous(), wrong).await, Err(CheckError::Misfit(_))));
 }
 
 #[tokio::test]
 async fn a_schema_that_took_too_long_is_not_tried_again() {
     let value = json!({ "type": "object", "title": "took too long" });
-    let schema = Schema::shared(&value, "s").unwrap();
+    let schema = CompiledSchema::compile_shared(&value, "s").unwrap();
     schema.overran.store(true, Ordering::Release);
-    shared::remember(&schema);
+    shared::keep_overrun(&schema);
     drop(schema);
     // Read anew, it is the same one; another definition is not.
-    let owner = WorkOwner::unnamed();
-    assert_eq!(Schema::shared(&value, "s").unwrap().check(&owner, json!({})).await, Err(CheckError::Overran));
+    let owner = WorkOwner::anonymous();
+    assert_eq!(
+        CompiledSchema::compile_shared(&value, "s").unwrap().check_value(&owner, json!({})).await,
+        Err(CheckError::Overran)
+    );
     let changed = json!({ "type": "object", "title": "simplified" });
-    assert!(Schema::shared(&changed, "s").unwrap().check(&owner, json!({})).await.is_ok());
+    assert!(
+        CompiledSchema::compile_shared(&changed, "s").unwrap().check_value(&owner, json!({})).await.is_ok()
+    );
 }
 
 #[test]
@@ -320,10 +333,10 @@ fn the_deepest_check_fits_a_small_stack() {
         json!({ "type": "object", "properties": { "a": { "anyOf": [{ "allOf": [{ "$ref": "#" }] }] } } });
     let nested = |depth: usize| (0..depth).fold(json!(5), |value, _| json!({ "a": value }));
     let checks = std::thread::Builder::new().stack_size(2 * 1024 * 1024).spawn(move || {
-        let schema = Schema::compile(&chain, "s").unwrap();
-        assert!(!schema.errors(&json!({ "a": "x" })).is_empty());
-        let schema = Schema::compile(&deep, "s").unwrap();
-        assert!(!schema.problems(&nested(120), &ValueMeasure::of(&nested(120))).is_empty());
+        let schema = CompiledSchema::compile(&chain, "s").unwrap();
+        assert!(!schema.list_errors(&json!({ "a": "x" })).is_empty());
+        let schema = CompiledSchema::compile(&deep, "s").unwrap();
+        assert!(!schema.find_problems(&nested(120), &ValueMeasure::from_value(&nested(120))).is_empty());
     });
     checks.unwrap().join().unwrap();
 }

@@ -4,7 +4,7 @@
 //! schemas are checked when a tool is registered, arguments before it runs, and what goes wrong is said in words that a
 //! model can act on. No users, no permissions, no record of calls: a program that needs those talks to a server.
 
-mod answer;
+mod mcp;
 mod tool;
 
 use std::{
@@ -26,9 +26,9 @@ pub const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Why a tool is not registered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotRegistered {
+pub enum RegisterToolError {
     /// Its definition is wrong.
-    #[error("the definition is wrong: {}", words(.0))]
+    #[error("the definition is wrong: {}", join_problems(.0))]
     Definition(Vec<Problem>),
     /// A tool of that name is there.
     #[error("a tool `{0}` is registered already")]
@@ -38,7 +38,7 @@ pub enum NotRegistered {
     TooMany,
 }
 
-fn words(problems: &[Problem]) -> String {
+fn join_problems(problems: &[Problem]) -> String {
     problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("; ")
 }
 
@@ -57,14 +57,14 @@ impl ToolService {
     }
 
     /// Adds a tool.
-    pub fn register(&self, tool: LocalTool) -> Result<(), NotRegistered> {
-        tool.check().map_err(NotRegistered::Definition)?;
+    pub fn register(&self, tool: LocalTool) -> Result<(), RegisterToolError> {
+        tool.check_definition().map_err(RegisterToolError::Definition)?;
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         if tools.iter().any(|known| known.name() == tool.name()) {
-            return Err(NotRegistered::Taken(tool.name().to_owned()));
+            return Err(RegisterToolError::Taken(tool.name().to_owned()));
         }
         if tools.len() >= MAX_TOOLS {
-            return Err(NotRegistered::TooMany);
+            return Err(RegisterToolError::TooMany);
         }
         tools.push(Arc::new(tool));
         drop(tools);
@@ -87,7 +87,7 @@ impl ToolService {
 
     /// The definitions, in the order in which they were registered.
     pub fn list(&self) -> Vec<Box<RawValue>> {
-        self.all().iter().map(|tool| tool.definition()).collect()
+        self.all_tools().iter().map(|tool| tool.definition()).collect()
     }
 
     /// Another number whenever the list is another.
@@ -97,33 +97,31 @@ impl ToolService {
 
     /// Whether a call with these arguments would run.
     pub async fn validate(&self, name: &str, arguments: Option<&RawValue>) -> Result<(), ToolError> {
-        self.find(name)?.validate(arguments).await.map(drop)
+        self.find_tool(name)?.validate_arguments(arguments).await.map(drop)
     }
 
     /// Runs a tool: checked, within its time, and safe from its panics.
     pub async fn execute(&self, name: &str, arguments: Option<&RawValue>) -> Result<McpResult, ToolError> {
-        let tool = self.find(name)?;
-        let arguments = tool.validate(arguments).await?;
-        let run = AssertUnwindSafe(tool.run(arguments)).catch_unwind();
+        let tool = self.find_tool(name)?;
+        let arguments = tool.validate_arguments(arguments).await?;
+        let run = AssertUnwindSafe(tool.run_handler(arguments)).catch_unwind();
         match tokio::time::timeout(tool.timeout(), run).await {
             Ok(Ok(Ok(result))) => tool.check_result(result).await,
             Ok(Ok(Err(words))) => Err(ToolError::new(ErrorCode::ExecutionError, words)),
-            Ok(Err(_panic)) => {
-                Err(ToolError::new(ErrorCode::ExecutionError, format!("{name} failed."))
-                    .because("it panicked"))
-            }
+            Ok(Err(_panic)) => Err(ToolError::new(ErrorCode::ExecutionError, format!("{name} failed."))
+                .with_cause("it panicked")),
             Err(_elapsed) => {
                 Err(ToolError::new(ErrorCode::Timeout, format!("{name} did not answer in time.")))
             }
         }
     }
 
-    fn all(&self) -> Vec<Arc<LocalTool>> {
+    fn all_tools(&self) -> Vec<Arc<LocalTool>> {
         self.tools.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn find(&self, name: &str) -> Result<Arc<LocalTool>, ToolError> {
-        self.all().into_iter().find(|tool| tool.name() == name).ok_or_else(|| {
+    fn find_tool(&self, name: &str) -> Result<Arc<LocalTool>, ToolError> {
+        self.all_tools().into_iter().find(|tool| tool.name() == name).ok_or_else(|| {
             let shown: String = name.chars().take(80).collect();
             ToolError::new(ErrorCode::ToolNotFound, format!("Unknown tool: {shown}"))
         })
@@ -131,6 +129,6 @@ impl ToolService {
 }
 
 /// A failed call as MCP tells it to a model.
-fn said(error: &ToolError) -> Box<RawValue> {
-    to_raw(McpResult::error(&error.for_model).raw())
+fn error_result(error: &ToolError) -> Box<RawValue> {
+    to_raw(McpResult::from_error_text(&error.for_model).raw())
 }

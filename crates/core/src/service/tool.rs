@@ -11,24 +11,24 @@ use toolyard_protocol::{ErrorCode, Problem, raw::to_raw, result::McpResult, tool
 use super::CALL_TIMEOUT;
 use crate::{
     error::ToolError,
-    schema::{Schema, pool::WorkOwner},
+    schema::{CompiledSchema, pool::WorkOwner},
 };
 
-type Handler = Arc<dyn Fn(Value) -> BoxFuture<'static, Result<McpResult, String>> + Send + Sync>;
+type ToolHandler = Arc<dyn Fn(Value) -> BoxFuture<'static, Result<McpResult, String>> + Send + Sync>;
 
 /// A tool of this program.
 pub struct LocalTool {
     name: String,
     definition: Box<RawValue>,
-    read: Result<Checked, Vec<Problem>>,
-    handler: Handler,
+    compiled: Result<CompiledDefinition, Vec<Problem>>,
+    handler: ToolHandler,
     timeout: Duration,
 }
 
 /// A definition with its schemas compiled.
-struct Checked {
-    input: Arc<Schema>,
-    output: Option<Arc<Schema>>,
+struct CompiledDefinition {
+    input: Arc<CompiledSchema>,
+    output: Option<Arc<CompiledSchema>>,
 }
 
 impl LocalTool {
@@ -66,14 +66,14 @@ impl LocalTool {
     {
         let name = definition.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
         let definition = to_raw(&definition);
-        let read = checked(&definition);
-        let handler: Handler = Arc::new(move |arguments| Box::pin(handler(arguments)));
-        Self { name, definition, read, handler, timeout: CALL_TIMEOUT }
+        let read = compile_definition(&definition);
+        let handler: ToolHandler = Arc::new(move |arguments| Box::pin(handler(arguments)));
+        Self { name, definition, compiled: read, handler, timeout: CALL_TIMEOUT }
     }
 
     /// With another time limit.
     #[must_use]
-    pub fn timeout_after(mut self, timeout: Duration) -> Self {
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
@@ -90,40 +90,47 @@ impl LocalTool {
         self.timeout
     }
 
-    pub(super) fn check(&self) -> Result<(), Vec<Problem>> {
-        self.read.as_ref().map(drop).map_err(Clone::clone)
+    pub(super) fn check_definition(&self) -> Result<(), Vec<Problem>> {
+        self.compiled.as_ref().map(drop).map_err(Clone::clone)
     }
 
-    pub(super) async fn validate(&self, arguments: Option<&RawValue>) -> Result<Value, ToolError> {
+    pub(super) async fn validate_arguments(&self, arguments: Option<&RawValue>) -> Result<Value, ToolError> {
         let invalid = |text: String| ToolError::new(ErrorCode::InvalidArguments, text);
         let text = arguments.map(RawValue::get).filter(|text| *text != "null").unwrap_or("{}");
         let value: Value = serde_json::from_str(text)
             .map_err(|error| invalid(format!("The arguments are not JSON: {error}.")))?;
-        let checked = match &self.read {
-            Ok(checked) => checked.input.check(&WorkOwner::unnamed(), value).await.map_err(Vec::from),
+        let checked = match &self.compiled {
+            Ok(checked) => checked.input.check_value(&WorkOwner::anonymous(), value).await.map_err(Vec::from),
             Err(problems) => Err(problems.clone()),
         };
         checked.map_err(|problems| {
-            invalid(format!("The arguments of {} do not fit: {}.", self.name, super::words(&problems)))
+            invalid(format!(
+                "The arguments of {} do not fit: {}.",
+                self.name,
+                super::join_problems(&problems)
+            ))
         })
     }
 
-    pub(super) fn run(&self, arguments: Value) -> BoxFuture<'static, Result<McpResult, String>> {
+    pub(super) fn run_handler(&self, arguments: Value) -> BoxFuture<'static, Result<McpResult, String>> {
         (self.handler)(arguments)
     }
 
     /// A tool that promises a structured result has to give one.
     pub(super) async fn check_result(&self, result: McpResult) -> Result<McpResult, ToolError> {
-        let Ok(Checked { output: Some(output), .. }) = &self.read else { return Ok(result) };
+        let Ok(CompiledDefinition { output: Some(output), .. }) = &self.compiled else { return Ok(result) };
         if result.is_error() {
             return Ok(result);
         }
         let structured =
             result.parts().structured_content.and_then(|raw| serde_json::from_str(raw.get()).ok());
         let problems = match structured {
-            Some(value) => {
-                output.check(&WorkOwner::unnamed(), value).await.err().map(Vec::from).unwrap_or_default()
-            }
+            Some(value) => output
+                .check_value(&WorkOwner::anonymous(), value)
+                .await
+                .err()
+                .map(Vec::from)
+                .unwrap_or_default(),
             None => vec![Problem::new("structuredContent", "missing")],
         };
         if problems.is_empty() {
@@ -132,18 +139,19 @@ impl LocalTool {
         let text = format!(
             "{} ran, but its answer does not fit its own outputSchema: {}.",
             self.name,
-            super::words(&problems)
+            super::join_problems(&problems)
         );
         Err(ToolError::new(ErrorCode::InvalidResponse, text))
     }
 }
 
-fn checked(definition: &RawValue) -> Result<Checked, Vec<Problem>> {
-    let read = ToolDefinition::read(definition, "tool")?;
-    let input = Schema::shared(&read.input_schema(), "tool.inputSchema");
-    let output = read.output_schema().map(|schema| Schema::shared(&schema, "tool.outputSchema"));
+fn compile_definition(definition: &RawValue) -> Result<CompiledDefinition, Vec<Problem>> {
+    let read = ToolDefinition::parse(definition, "tool")?;
+    let input = CompiledSchema::compile_shared(&read.input_schema(), "tool.inputSchema");
+    let output =
+        read.output_schema().map(|schema| CompiledSchema::compile_shared(&schema, "tool.outputSchema"));
     match (input, output.transpose()) {
-        (Ok(input), Ok(output)) => Ok(Checked { input, output }),
+        (Ok(input), Ok(output)) => Ok(CompiledDefinition { input, output }),
         (input, output) => Err(input.err().into_iter().chain(output.err()).collect()),
     }
 }

@@ -9,7 +9,7 @@ use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
     process::Command,
 };
-use toolyard_core::service::{LocalTool, NotRegistered, ToolService};
+use toolyard_core::service::{LocalTool, RegisterToolError, ToolService};
 use toolyard_protocol::{ErrorCode, raw::to_raw, result::McpResult};
 
 fn raw(value: Value) -> Box<RawValue> {
@@ -25,10 +25,10 @@ fn tool(name: &str, more: Value) -> LocalTool {
             Some(0) => Err("Zero is not allowed.".to_owned()),
             Some(1) => panic!("at the disco"),
             Some(2) => std::future::pending().await,
-            n => Ok(McpResult::structured(&to_raw(&json!({ "n": n })))),
+            n => Ok(McpResult::from_structured(&to_raw(&json!({ "n": n })))),
         }
     })
-    .timeout_after(Duration::from_millis(50))
+    .with_timeout(Duration::from_millis(50))
 }
 
 #[tokio::test]
@@ -38,14 +38,17 @@ async fn tools_come_and_go_and_bad_ones_do_not_come() {
     service.register(tool("a", json!({}))).unwrap();
     assert!(changes.has_changed().unwrap());
     changes.borrow_and_update();
-    assert_eq!(service.register(tool("a", json!({}))), Err(NotRegistered::Taken("a".to_owned())));
+    assert_eq!(service.register(tool("a", json!({}))), Err(RegisterToolError::Taken("a".to_owned())));
     for (name, more) in
         [("bad name", json!({})), ("b", json!({ "inputSchema": { "type": "array" } })), ("", json!({}))]
     {
-        assert!(matches!(service.register(tool(name, more)), Err(NotRegistered::Definition(_))), "{name}");
+        assert!(
+            matches!(service.register(tool(name, more)), Err(RegisterToolError::Definition(_))),
+            "{name}"
+        );
     }
     let broken = json!({ "outputSchema": { "type": 5 } });
-    assert!(matches!(service.register(tool("b", broken)), Err(NotRegistered::Definition(_))));
+    assert!(matches!(service.register(tool("b", broken)), Err(RegisterToolError::Definition(_))));
     assert!(!changes.has_changed().unwrap());
     assert_eq!(service.list().len(), 1);
     assert!(service.unregister("a") && !service.unregister("a"));
@@ -96,12 +99,17 @@ async fn raw_requests_are_answered_as_the_protocol_says() {
     assert_eq!(call(json!({ "name": "none" })).await.unwrap_err().code, -32602);
     assert_eq!(call(json!({})).await.unwrap_err().code, -32602);
     assert_eq!(service.handle_tools_call(Some(&raw(json!([])))).await.unwrap_err().code, -32602);
-    assert!(service.handle("{").await.unwrap().contains("-32700"));
-    assert!(service.handle(r#"{"jsonrpc":"2.0","id":1,"method":"x"}"#).await.unwrap().contains("-32601"));
-    assert_eq!(service.handle(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await, None);
+    assert!(service.handle_message("{").await.unwrap().contains("-32700"));
+    assert!(
+        service.handle_message(r#"{"jsonrpc":"2.0","id":1,"method":"x"}"#).await.unwrap().contains("-32601")
+    );
+    assert_eq!(
+        service.handle_message(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await,
+        None
+    );
     let modern =
         r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2026-07-28"}}"#;
-    assert!(service.handle(modern).await.unwrap().contains("2025-11-25"));
+    assert!(service.handle_message(modern).await.unwrap().contains("2025-11-25"));
 }
 
 #[tokio::test]

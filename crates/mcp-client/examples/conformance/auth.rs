@@ -8,12 +8,12 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tokio_util::task::TaskTracker;
 use toolyard_mcp_client::oauth::{
-    Authorizer, Callback, MemoryPending, MemoryTokens, OAuth, OAuthCredentials, OAuthError, OAuthParts,
-    OAuthSettings, OAuthUpstream, RegisteredClient,
+    MemoryPending, MemoryTokens, OAuth, OAuthCallback, OAuthCredentials, OAuthError, OAuthParts,
+    OAuthSettings, OAuthUpstream, RegisteredClient, UserAuthorizer,
 };
-use toolyard_mcp_client::{Challenge, Credentials, CredentialsError};
+use toolyard_mcp_client::{AuthChallenge, Credentials, CredentialsError};
 use toolyard_net::{HttpClient, OutsideUrl, ReferralClients};
-use toolyard_protocol::{UserId, secret::Secret};
+use toolyard_protocol::{UserId, secret::SecretText};
 
 const REDIRECT: &str = "http://localhost:3000/callback";
 /// The suite knows this client by its document.
@@ -38,7 +38,7 @@ pub(crate) fn credentials(
     let text = |name: &str| context[name].as_str().map(str::to_owned);
     let client = text("client_id").map(|id| RegisteredClient {
         id,
-        secret: text("client_secret").map(Secret::new),
+        secret: text("client_secret").map(SecretText::new),
         issuer: text("issuer"),
     });
     let settings = OAuthSettings {
@@ -60,7 +60,7 @@ fn now() -> Timestamp {
 
 struct Eager {
     credentials: OAuthCredentials,
-    authorizer: Authorizer,
+    authorizer: UserAuthorizer,
     oauth: OAuth,
     http: HttpClient,
     user: UserId,
@@ -68,13 +68,13 @@ struct Eager {
 
 impl Eager {
     async fn authorize(&self) -> Result<(), OAuthError> {
-        let started = self.authorizer.begin().await?;
+        let started = self.authorizer.begin_flow().await?;
         let request = Request::get(&started.link).body(Default::default());
         let request = request.map_err(|error| OAuthError::BadMetadata(error.to_string()))?;
         let answer = self.http.send(request).await?;
         let location = answer.headers.get(header::LOCATION).and_then(|value| value.to_str().ok());
         let query = location.and_then(|location| location.split_once('?')).map(|(_, query)| query);
-        self.oauth.complete(&self.user, Callback::from_query(query.unwrap_or_default())).await?;
+        self.oauth.complete_flow(&self.user, OAuthCallback::from_query(query.unwrap_or_default())).await?;
         Ok(())
     }
 }
@@ -91,8 +91,8 @@ impl Credentials for Eager {
         }
     }
 
-    async fn challenged(&self, challenge: &Challenge) -> Result<bool, CredentialsError> {
-        match self.credentials.challenged(challenge).await {
+    async fn handle_challenge(&self, challenge: &AuthChallenge) -> Result<bool, CredentialsError> {
+        match self.credentials.handle_challenge(challenge).await {
             Err(CredentialsError::Needed) => {
                 self.authorize().await?;
                 Ok(true)

@@ -3,7 +3,9 @@
 
 use serde_json::{Map, Value, json, value::RawValue};
 use tokio::sync::mpsc;
-use toolyard_mcp_client::{Answer, Ask, Client, ClientError, ListKind, RequestOptions, ToolCall};
+use toolyard_mcp_client::{
+    McpClient, McpClientError, RequestOptions, ServerRequest, ToolCallParams, UpstreamListKind, UpstreamReply,
+};
 use toolyard_protocol::raw::to_raw;
 
 /// Questions that may wait.
@@ -12,7 +14,7 @@ pub(crate) const MAX_ASKS: usize = 16;
 const MAX_ROUNDS: usize = 8;
 
 /// Reads and calls everything, or what `context` names.
-pub(crate) async fn explore(client: &Client, context: &Value) -> Result<(), ClientError> {
+pub(crate) async fn explore(client: &McpClient, context: &Value) -> Result<(), McpClientError> {
     let tools = client.list_tools().await?;
     for left_out in &tools.left_out {
         eprintln!("left out: {left_out:?}");
@@ -32,11 +34,12 @@ pub(crate) async fn explore(client: &Client, context: &Value) -> Result<(), Clie
             }
         }
     }
-    for (kind, method, member) in
-        [(ListKind::Resources, "resources/read", "uri"), (ListKind::Prompts, "prompts/get", "name")]
-    {
-        if client.server().offers(kind) {
-            for item in client.list(kind).await?.items {
+    for (kind, method, member) in [
+        (UpstreamListKind::Resources, "resources/read", "uri"),
+        (UpstreamListKind::Prompts, "prompts/get", "name"),
+    ] {
+        if client.server().has_list(kind) {
+            for item in client.list_items(kind).await?.items {
                 let item: Value = serde_json::from_str(item.get()).unwrap_or_default();
                 let params = to_raw(&json!({ member: item[member] }));
                 tell(method, client.request(method, Some(&params), RequestOptions::default()).await);
@@ -46,11 +49,11 @@ pub(crate) async fn explore(client: &Client, context: &Value) -> Result<(), Clie
     Ok(())
 }
 
-async fn call_tool(client: &Client, name: &str, arguments: &Value) {
+async fn call_tool(client: &McpClient, name: &str, arguments: &Value) {
     let arguments = to_raw(arguments);
     let (mut responses, mut state): (Option<Box<RawValue>>, Option<Box<RawValue>>) = (None, None);
     for _ in 0..MAX_ROUNDS {
-        let call = ToolCall {
+        let call = ToolCallParams {
             name,
             arguments: Some(&arguments),
             input_responses: responses.as_deref(),
@@ -63,7 +66,7 @@ async fn call_tool(client: &Client, name: &str, arguments: &Value) {
             () = answer_all(asked) => unreachable_answer(),
         };
         match answer {
-            Ok(Answer::InputRequired(wanted)) => {
+            Ok(UpstreamReply::InputRequired(wanted)) => {
                 let wanted: Value = serde_json::from_str(wanted.get()).unwrap_or_default();
                 responses = Some(to_raw(&input_responses(&wanted["inputRequests"])));
                 state = wanted.get("requestState").map(to_raw);
@@ -73,12 +76,12 @@ async fn call_tool(client: &Client, name: &str, arguments: &Value) {
     }
 }
 
-fn unreachable_answer() -> Result<Answer, ClientError> {
-    Err(ClientError::Invalid("the questions ended before the call".to_owned()))
+fn unreachable_answer() -> Result<UpstreamReply, McpClientError> {
+    Err(McpClientError::Invalid("the questions ended before the call".to_owned()))
 }
 
 /// Answers what a server of the handshake era asks, for as long as it may ask.
-pub(crate) async fn answer_all(mut asked: mpsc::Receiver<Ask>) {
+pub(crate) async fn answer_all(mut asked: mpsc::Receiver<ServerRequest>) {
     while let Some(ask) = asked.recv().await {
         let params =
             ask.params.map(|raw| serde_json::from_str(raw.get()).unwrap_or_default()).unwrap_or_default();
@@ -136,9 +139,9 @@ fn value(schema: &Value) -> Value {
     }
 }
 
-fn tell(what: &str, answer: Result<Answer, ClientError>) {
+fn tell(what: &str, answer: Result<UpstreamReply, McpClientError>) {
     match answer {
-        Ok(Answer::Complete(raw) | Answer::InputRequired(raw)) => eprintln!("{what}: {raw}"),
+        Ok(UpstreamReply::Complete(raw) | UpstreamReply::InputRequired(raw)) => eprintln!("{what}: {raw}"),
         Err(error) => eprintln!("{what}: {error}"),
     }
 }

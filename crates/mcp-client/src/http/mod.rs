@@ -10,7 +10,7 @@ mod read;
 mod send;
 mod stream;
 
-pub(crate) use stream::Resume;
+pub(crate) use stream::StreamResumption;
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -21,39 +21,39 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header as names};
 use serde_json::value::RawValue;
 use tokio::time::timeout;
-use toolyard_protocol::mcp::{Revision, header, method};
+use toolyard_protocol::mcp::{McpRevision, header, method};
 
 use crate::{
-    error::ClientError,
-    limits::{BackOff, Limits, STREAM_IDLE},
+    error::McpClientError,
+    limits::{BackOff, ClientLimits, STREAM_IDLE},
     options::ClientInfo,
-    request::{Call, Leave},
+    request::{AbandonPolicy, PreparedRequest},
     session::{ExchangeError, SessionDoubt},
     transport::HttpTarget,
-    wire::Wire,
+    wire::McpConnection,
 };
 
 /// A server behind a URL.
-pub(crate) struct Http {
+pub(crate) struct HttpConnection {
     target: HttpTarget,
     agent: Option<HeaderValue>,
     message_bytes: usize,
     back_off: BackOff,
-    session: Mutex<Session>,
+    session: Mutex<HttpSession>,
     /// The id of a session that is being opened. The old one stays in use until the new one stands.
     opening: Mutex<Option<HeaderValue>>,
 }
 
 /// What a handshake left behind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Session {
+pub(crate) struct HttpSession {
     /// None where the server does without.
     pub(crate) id: Option<HeaderValue>,
-    revision: Option<Revision>,
+    revision: Option<McpRevision>,
 }
 
-impl Http {
-    pub(crate) fn new(target: HttpTarget, info: &ClientInfo, limits: &Limits) -> Self {
+impl HttpConnection {
+    pub(crate) fn new(target: HttpTarget, info: &ClientInfo, limits: &ClientLimits) -> Self {
         let agent = HeaderValue::try_from(format!("{}/{}", info.name, info.version)).ok();
         let back_off = BackOff::new(limits.back_off);
         Self {
@@ -66,78 +66,83 @@ impl Http {
         }
     }
 
-    pub(crate) fn session(&self) -> Session {
+    pub(crate) fn session(&self) -> HttpSession {
         self.session.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The handshake agreed on a revision: its session is the one in use from now on.
-    pub(crate) fn agreed(&self, revision: Revision) {
+    pub(crate) fn commit_session(&self, revision: McpRevision) {
         let id = self.opening.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let session = Session { id, revision: Some(revision) };
+        let session = HttpSession { id, revision: Some(revision) };
         *self.session.lock().unwrap_or_else(PoisonError::into_inner) = session;
     }
 
     /// One request and its result.
-    pub(crate) async fn exchange(&self, wire: &Wire, mut call: Call) -> Result<Box<RawValue>, ExchangeError> {
+    pub(crate) async fn exchange(
+        &self,
+        wire: &McpConnection,
+        mut call: PreparedRequest,
+    ) -> Result<Box<RawValue>, ExchangeError> {
         let headers = self.request_headers(&call)?;
         let in_session = headers.contains_key(header::SESSION);
-        let mut leaving = Leaving::new(wire, &call);
+        let mut leaving = HttpCancelGuard::new(wire, &call);
         let body = Bytes::from(std::mem::take(&mut call.text));
-        let sending = self.send(Method::POST, headers, body);
-        let sent = if call.method == method::LISTEN { not_silent(sending).await } else { sending.await };
+        let sending = self.send_authorized(Method::POST, headers, body);
+        let sent =
+            if call.method == method::LISTEN { with_idle_timeout(sending).await } else { sending.await };
         let answer = match sent {
             Ok(response) => {
                 if call.method == method::INITIALIZE {
                     let id = response.headers.get(header::SESSION).cloned();
                     *self.opening.lock().unwrap_or_else(PoisonError::into_inner) = id;
                 }
-                self.read(wire, &mut call, response, in_session).await
+                self.read_reply(wire, &mut call, response, in_session).await
             }
-            Err(error) => Err(refused(error, in_session)),
+            Err(error) => Err(classify_failure(error, in_session)),
         };
         // Whoever lost the answer half-way has not got rid of the work.
         let half_way = |failed: &ExchangeError| {
-            matches!(failed.error, ClientError::PerhapsSent(_) | ClientError::Malformed(_))
+            matches!(failed.error, McpClientError::PerhapsSent(_) | McpClientError::Malformed(_))
         };
         if !answer.as_ref().is_err_and(half_way) {
-            leaving.quiet();
+            leaving.disarm();
         }
         answer
     }
 
     /// A notification or an answer: something that gets no answer.
-    pub(crate) async fn tell(&self, text: String) -> Result<(), ClientError> {
+    pub(crate) async fn post_message(&self, text: String) -> Result<(), McpClientError> {
         let headers = self.session_headers();
-        let response = self.send(Method::POST, headers, Bytes::from(text)).await?;
-        if response.status.is_success() { Ok(()) } else { Err(self.refusal(response).await) }
+        let response = self.send_authorized(Method::POST, headers, Bytes::from(text)).await?;
+        if response.status.is_success() { Ok(()) } else { Err(self.read_refusal(response).await) }
     }
 
     /// Ends the session, if there is one.
-    pub(crate) async fn leave(&self, wait: Duration) {
+    pub(crate) async fn end_session(&self, wait: Duration) {
         let headers = self.session_headers();
         if self.session().id.is_none() {
             return;
         }
-        match timeout(wait, self.send(Method::DELETE, headers, Bytes::new())).await {
+        match timeout(wait, self.send_authorized(Method::DELETE, headers, Bytes::new())).await {
             Ok(Ok(response)) => tracing::debug!(status = %response.status, "the session is ended"),
             Ok(Err(error)) => tracing::debug!(%error, "the session could not be ended"),
             Err(_) => tracing::debug!("the session could not be ended in time"),
         }
     }
 
-    fn request_headers(&self, call: &Call) -> Result<HeaderMap, ClientError> {
+    fn request_headers(&self, call: &PreparedRequest) -> Result<HeaderMap, McpClientError> {
         let mut headers = match call.revision {
             None => HeaderMap::new(),
             Some(revision) if !revision.is_modern() => self.session_headers(),
             Some(revision) => {
                 let mut headers = HeaderMap::new();
                 headers.insert(header::PROTOCOL_VERSION, HeaderValue::from_static(revision.as_str()));
-                put(&mut headers, header::METHOD, &call.method)?;
+                insert_header(&mut headers, header::METHOD, &call.method)?;
                 if let Some(name) = &call.name {
-                    put(&mut headers, header::NAME, &header::encode(name))?;
+                    insert_header(&mut headers, header::NAME, &header::encode_header(name))?;
                 }
                 for (name, value) in &call.mirrored {
-                    put(&mut headers, name, value)?;
+                    insert_header(&mut headers, name, value)?;
                 }
                 headers
             }
@@ -148,10 +153,10 @@ impl Http {
 
     /// What every request within a session says.
     fn session_headers(&self) -> HeaderMap {
-        let Session { id, revision } = self.session();
+        let HttpSession { id, revision } = self.session();
         let mut headers = HeaderMap::new();
         // The header came with 2025-06-18.
-        if let Some(revision) = revision.filter(|revision| *revision > Revision::V2025_03_26) {
+        if let Some(revision) = revision.filter(|revision| *revision > McpRevision::V2025_03_26) {
             headers.insert(header::PROTOCOL_VERSION, HeaderValue::from_static(revision.as_str()));
         }
         if let Some(id) = id {
@@ -163,9 +168,9 @@ impl Http {
 }
 
 /// A request that brought no answer, or a challenge: some servers say 401 to a session that they do not know.
-fn refused(error: ClientError, in_session: bool) -> ExchangeError {
+fn classify_failure(error: McpClientError, in_session: bool) -> ExchangeError {
     let doubt = match &error {
-        ClientError::AuthorizationNeeded { challenge: Some(challenge) } => {
+        McpClientError::AuthorizationNeeded { challenge: Some(challenge) } => {
             SessionDoubt::from_status(challenge.status, &error, in_session)
         }
         _ => SessionDoubt::None,
@@ -174,39 +179,45 @@ fn refused(error: ClientError, in_session: bool) -> ExchangeError {
 }
 
 /// A stream that is opened for days has no deadline, but it has to answer at some time.
-async fn not_silent<T>(opening: impl Future<Output = Result<T, ClientError>>) -> Result<T, ClientError> {
-    let silent = || ClientError::PerhapsSent(format!("nothing came for {STREAM_IDLE:?}"));
+async fn with_idle_timeout<T>(
+    opening: impl Future<Output = Result<T, McpClientError>>,
+) -> Result<T, McpClientError> {
+    let silent = || McpClientError::PerhapsSent(format!("nothing came for {STREAM_IDLE:?}"));
     timeout(STREAM_IDLE, opening).await.unwrap_or_else(|_| Err(silent()))
 }
 
-fn put(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), ClientError> {
-    let invalid = || ClientError::Invalid(format!("`{name}` cannot be a header with this value"));
+fn insert_header(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), McpClientError> {
+    let invalid = || McpClientError::Invalid(format!("`{name}` cannot be a header with this value"));
     let name = HeaderName::try_from(name).map_err(|_| invalid())?;
     headers.insert(name, HeaderValue::try_from(value).map_err(|_| invalid())?);
     Ok(())
 }
 
 /// Tells a server of the handshake era that nobody waits any more. A modern one sees the connection close.
-struct Leaving<'a> {
-    wire: &'a Wire,
+struct HttpCancelGuard<'a> {
+    wire: &'a McpConnection,
     id: u64,
-    tells: bool,
+    notifies_server: bool,
 }
 
-impl<'a> Leaving<'a> {
-    fn new(wire: &'a Wire, call: &Call) -> Self {
-        Self { wire, id: call.id, tells: call.leave == Leave::Cancel && !call.is_modern() }
+impl<'a> HttpCancelGuard<'a> {
+    fn new(wire: &'a McpConnection, call: &PreparedRequest) -> Self {
+        Self {
+            wire,
+            id: call.id,
+            notifies_server: call.on_abandon == AbandonPolicy::Cancel && !call.is_modern(),
+        }
     }
 
-    fn quiet(&mut self) {
-        self.tells = false;
+    fn disarm(&mut self) {
+        self.notifies_server = false;
     }
 }
 
-impl Drop for Leaving<'_> {
+impl Drop for HttpCancelGuard<'_> {
     fn drop(&mut self) {
-        if self.tells && !self.wire.hub().tasks.stop().is_cancelled() {
-            self.wire.cancel(self.id);
+        if self.notifies_server && !self.wire.hub().tasks.stop_token().is_cancelled() {
+            self.wire.cancel_in_background(self.id);
         }
     }
 }

@@ -2,88 +2,93 @@
 
 use http::{StatusCode, header as names};
 use serde_json::value::RawValue;
-use toolyard_net::{Events, NetError, Response};
-use toolyard_protocol::mcp::{Incoming, method};
+use toolyard_net::{HttpResponse, NetError, SseStream};
+use toolyard_protocol::mcp::{RpcMessage, method};
 
 use crate::{
-    ask::OpenAsks,
-    error::ClientError,
-    http::{Http, stream::Resume},
-    inbox::{Inbox, own_id, token_of},
-    limits::{STREAM_IDLE, shown},
-    request::Call,
+    error::McpClientError,
+    http::{HttpConnection, stream::StreamResumption},
+    inbox::{RequestInbox, own_id, progress_token},
+    limits::{STREAM_IDLE, truncate_text},
+    request::PreparedRequest,
+    server_request::OpenServerRequests,
     session::{ExchangeError, SessionDoubt},
-    wire::Wire,
+    wire::McpConnection,
 };
 
-impl Http {
+impl HttpConnection {
     /// Reads the answer to a call, which was made in a session or not.
-    pub(super) async fn read(
+    pub(super) async fn read_reply(
         &self,
-        wire: &Wire,
-        call: &mut Call,
-        response: Response,
+        wire: &McpConnection,
+        call: &mut PreparedRequest,
+        response: HttpResponse,
         in_session: bool,
     ) -> Result<Box<RawValue>, ExchangeError> {
         if !response.status.is_success() {
             let code = response.status;
             // The session is gone. Whatever words the server has for that, it is not the method's own answer.
             let error = match code {
-                StatusCode::NOT_FOUND if in_session => status(code, b""),
-                _ => self.refusal(response).await,
+                StatusCode::NOT_FOUND if in_session => status_error(code, b""),
+                _ => self.read_refusal(response).await,
             };
             let doubt = SessionDoubt::from_status(code, &error, in_session);
             return Err(ExchangeError { error, doubt });
         }
         if is_stream(&response) {
-            let read = self.read_stream(wire, call, response.events(self.message_bytes)).await;
+            let read = self.read_stream(wire, call, response.into_events(self.message_bytes)).await;
             return read.map_err(ExchangeError::from);
         }
         let code = response.status;
-        let body = response.bytes(self.message_bytes).await.map_err(ClientError::from)?;
-        let answer = match Incoming::read(&body) {
-            Ok(Incoming::Response { id, outcome }) if id.is_none_or(|id| own_id(id) == Some(call.id)) => {
-                outcome.map(RawValue::to_owned).map_err(ClientError::Rpc)
+        let body = response.bytes(self.message_bytes).await.map_err(McpClientError::from)?;
+        let answer = match RpcMessage::parse(&body) {
+            Ok(RpcMessage::Response { id, outcome }) if id.is_none_or(|id| own_id(id) == Some(call.id)) => {
+                outcome.map(RawValue::to_owned).map_err(McpClientError::Rpc)
             }
-            Ok(_) => Err(ClientError::Malformed("it is not the answer to this request".to_owned())),
-            Err(_) if body.is_empty() => Err(ClientError::Malformed(format!("{code} without a body"))),
-            Err(bad) => Err(ClientError::Malformed(format!("{}: {}", bad.error.message, shown(&body)))),
+            Ok(_) => Err(McpClientError::Malformed("it is not the answer to this request".to_owned())),
+            Err(_) if body.is_empty() => Err(McpClientError::Malformed(format!("{code} without a body"))),
+            Err(bad) => {
+                Err(McpClientError::Malformed(format!("{}: {}", bad.error.message, truncate_text(&body))))
+            }
         };
         answer.map_err(ExchangeError::from)
     }
 
     /// Why the server refused.
-    pub(super) async fn refusal(&self, response: Response) -> ClientError {
+    pub(super) async fn read_refusal(&self, response: HttpResponse) -> McpClientError {
         let code = response.status;
         let elsewhere = response.headers.get(names::LOCATION).filter(|_| code.is_redirection());
         if let Some(place) = elsewhere {
             // Not followed: what may be called was decided for this URL.
-            let place = shown(place.as_bytes());
-            return ClientError::Status { status: code, text: format!("it points to {place}; try that URL") };
+            let place = truncate_text(place.as_bytes());
+            return McpClientError::Status {
+                status: code,
+                text: format!("it points to {place}; try that URL"),
+            };
         }
         let body = response.bytes(self.message_bytes).await.unwrap_or_default();
-        match Incoming::read(&body) {
-            Ok(Incoming::Response { outcome: Err(error), .. }) => ClientError::Rpc(error),
-            _ => status(code, &body),
+        match RpcMessage::parse(&body) {
+            Ok(RpcMessage::Response { outcome: Err(error), .. }) => McpClientError::Rpc(error),
+            _ => status_error(code, &body),
         }
     }
 
     async fn read_stream(
         &self,
-        wire: &Wire,
-        call: &mut Call,
-        mut events: Events,
-    ) -> Result<Box<RawValue>, ClientError> {
+        wire: &McpConnection,
+        call: &mut PreparedRequest,
+        mut events: SseStream,
+    ) -> Result<Box<RawValue>, McpClientError> {
         if call.method == method::LISTEN {
-            events = events.idle(STREAM_IDLE);
+            events = events.with_idle_timeout(STREAM_IDLE);
         }
-        let asks = OpenAsks::default();
-        let mut resume = Resume::new(self.back_off.clone());
+        let asks = OpenServerRequests::default();
+        let mut resume = StreamResumption::new(self.back_off.clone());
         loop {
             match events.next().await {
                 Ok(Some(event)) => {
-                    resume.goes_on();
-                    if let Some(answer) = receive(wire, Some(call), &asks, &event.data) {
+                    resume.record_event();
+                    if let Some(answer) = handle_message(wire, Some(call), &asks, &event.data) {
                         return answer;
                     }
                 }
@@ -95,10 +100,10 @@ impl Http {
                     };
                     // The modern era has no way back to a stream.
                     if call.is_modern() {
-                        return Err(ClientError::PerhapsSent(why));
+                        return Err(McpClientError::PerhapsSent(why));
                     }
-                    resume.ended(&events);
-                    events = self.resume(&mut resume, &why).await?;
+                    resume.record_end(&events);
+                    events = self.resume_stream(&mut resume, &why).await?;
                 }
             }
         }
@@ -106,35 +111,35 @@ impl Http {
 }
 
 /// Takes one message of a stream. What cannot be read is passed over: it must not lose what comes after it.
-pub(super) fn receive(
-    wire: &Wire,
-    call: Option<&mut Call>,
-    asks: &OpenAsks,
+pub(super) fn handle_message(
+    wire: &McpConnection,
+    call: Option<&mut PreparedRequest>,
+    asks: &OpenServerRequests,
     data: &[u8],
-) -> Option<Result<Box<RawValue>, ClientError>> {
+) -> Option<Result<Box<RawValue>, McpClientError>> {
     // An event without data only sets the point to go on from.
     if data.is_empty() {
         return None;
     }
-    match Incoming::read(data) {
-        Ok(Incoming::Response { id, outcome }) => {
+    match RpcMessage::parse(data) {
+        Ok(RpcMessage::Response { id, outcome }) => {
             let call = call?;
             let ours = id.is_none_or(|id| own_id(id) == Some(call.id));
-            ours.then(|| outcome.map(RawValue::to_owned).map_err(ClientError::Rpc))
+            ours.then(|| outcome.map(RawValue::to_owned).map_err(McpClientError::Rpc))
         }
-        Ok(Incoming::Request { id, method, params }) => {
+        Ok(RpcMessage::Request { id, method, params }) => {
             let to = match call {
                 Some(call) => call.inbox.asks.as_ref(),
                 None => wire.hub().asks.as_ref(),
             };
-            asks.take(wire, to, id, &method, params);
+            asks.accept_request(wire, to, id, &method, params);
             None
         }
-        Ok(Incoming::Notification { method, params }) => {
+        Ok(RpcMessage::Notification { method, params }) => {
             if method == method::CANCELLED {
                 asks.cancel(params);
             } else {
-                notified(wire, call.map(|call| (call.id, &mut call.inbox)), &method, params);
+                dispatch_notification(wire, call.map(|call| (call.id, &mut call.inbox)), &method, params);
             }
             None
         }
@@ -146,28 +151,33 @@ pub(super) fn receive(
 }
 
 /// A notification on the stream of a request, or on the standing one.
-fn notified(wire: &Wire, call: Option<(u64, &mut Inbox)>, method: &str, params: Option<&RawValue>) {
+fn dispatch_notification(
+    wire: &McpConnection,
+    call: Option<(u64, &mut RequestInbox)>,
+    method: &str,
+    params: Option<&RawValue>,
+) {
     match (method, params, call) {
-        (method::PROGRESS, Some(params), Some((id, inbox))) if token_of(params) == Some(id) => {
-            inbox.progress(params);
+        (method::PROGRESS, Some(params), Some((id, inbox))) if progress_token(params) == Some(id) => {
+            inbox.forward_progress(params);
         }
         (method::MESSAGE, Some(params), Some((_, inbox))) => {
-            if !inbox.log(params) {
-                wire.hub().log(params);
+            if !inbox.forward_log(params) {
+                wire.hub().forward_log(params);
             }
         }
-        (method::ACKNOWLEDGED, _, Some((_, inbox))) => inbox.stands(),
-        (_, params, _) => wire.hub().notified(method, params),
+        (method::ACKNOWLEDGED, _, Some((_, inbox))) => inbox.notify_acknowledged(),
+        (_, params, _) => wire.hub().dispatch_notification(method, params),
     }
 }
 
-pub(super) fn is_stream(response: &Response) -> bool {
+pub(super) fn is_stream(response: &HttpResponse) -> bool {
     let kind = response.headers.get(names::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     kind.is_some_and(|kind| {
         kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/event-stream")
     })
 }
 
-pub(super) fn status(status: StatusCode, body: &[u8]) -> ClientError {
-    ClientError::Status { status, text: shown(body) }
+pub(super) fn status_error(status: StatusCode, body: &[u8]) -> McpClientError {
+    McpClientError::Status { status, text: truncate_text(body) }
 }

@@ -3,31 +3,31 @@
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header as names};
 use http_body_util::Full;
-use toolyard_net::Response;
+use toolyard_net::HttpResponse;
 
-use crate::{credentials::Challenge, error::ClientError, http::Http};
+use crate::{credentials::AuthChallenge, error::McpClientError, http::HttpConnection};
 
 /// `WWW-Authenticate` headers that are looked at.
 const MAX_CHALLENGES: usize = 8;
 
-impl Http {
+impl HttpConnection {
     /// Sends a request and gives back the answer's head, whatever its status; but a challenge that nobody can meet is
     /// an error. A 401 and a 403 are each met at most once, so that a server cannot keep us going in circles.
-    pub(super) async fn send(
+    pub(super) async fn send_authorized(
         &self,
         method: Method,
         headers: HeaderMap,
         body: Bytes,
-    ) -> Result<Response, ClientError> {
+    ) -> Result<HttpResponse, McpClientError> {
         let mut met = Vec::with_capacity(2);
         loop {
             let response = self.send_once(method.clone(), headers.clone(), body.clone()).await?;
-            let Some(challenge) = challenge_of(&response) else { return Ok(response) };
-            let refused = ClientError::AuthorizationNeeded { challenge: Some(challenge.clone()) };
+            let Some(challenge) = auth_challenge(&response) else { return Ok(response) };
+            let refused = McpClientError::AuthorizationNeeded { challenge: Some(challenge.clone()) };
             // A refusal that says nothing of authorization may mean anything else.
             let plain = challenge.status == StatusCode::FORBIDDEN && challenge.www_authenticate.is_empty();
-            let again =
-                !met.contains(&challenge.status) && self.target.credentials.challenged(&challenge).await?;
+            let again = !met.contains(&challenge.status)
+                && self.target.credentials.handle_challenge(&challenge).await?;
             match (again, plain) {
                 (true, _) => met.push(challenge.status),
                 (false, true) => return Ok(response),
@@ -41,7 +41,7 @@ impl Http {
         method: Method,
         headers: HeaderMap,
         body: Bytes,
-    ) -> Result<Response, ClientError> {
+    ) -> Result<HttpResponse, McpClientError> {
         let mut all = self.target.credentials.headers().await?;
         all.extend(headers);
         if method == Method::POST {
@@ -58,11 +58,11 @@ impl Http {
     }
 }
 
-fn challenge_of(response: &Response) -> Option<Challenge> {
+fn auth_challenge(response: &HttpResponse) -> Option<AuthChallenge> {
     let status = response.status;
     matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN).then(|| {
         let values = response.headers.get_all(names::WWW_AUTHENTICATE).iter().take(MAX_CHALLENGES);
         let www_authenticate = values.filter_map(|value| Some(value.to_str().ok()?.to_owned())).collect();
-        Challenge { status, www_authenticate }
+        AuthChallenge { status, www_authenticate }
     })
 }

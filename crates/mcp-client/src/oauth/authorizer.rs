@@ -10,18 +10,18 @@ use rmcp::transport::auth::{InMemoryStateStore, StateStore as _};
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 use toolyard_net::{OutsideUrl, ReferralClients};
-use toolyard_protocol::{UserId, secret::Secret};
+use toolyard_protocol::{UserId, secret::SecretText};
 use url::Url;
 
 use super::credentials::OAuthCredentials;
-use super::discover::{Found, discover, unlogged, why};
+use super::discover::{DiscoveredServer, discover_authorization_server, step_error, without_logging};
 use super::error::OAuthError;
-use super::locks::Locks;
-use super::record::{Client, Kept, Pending, add_scopes};
-use super::register::register;
-use super::requests::Requests;
+use super::locks::TokenLocks;
+use super::record::{AuthorizationRecord, OAuthClient, PendingAuthorization, add_scopes};
+use super::register::choose_client;
+use super::requests::StepHttpClient;
 use super::settings::OAuthSettings;
-use super::store::{PendingFlow, PendingStore, StoreError, TokenKey, TokenStore};
+use super::store::{OAuthStoreError, PendingFlow, PendingStore, TokenKey, TokenStore};
 
 /// How long a user may take to say yes.
 pub(super) const CONSENT_TIME: Duration = Duration::from_secs(10 * 60);
@@ -31,7 +31,7 @@ pub(super) const STEP_TIME: Duration = Duration::from_secs(30);
 const MAX_LINK_BYTES: usize = 8 * 1024;
 
 /// The time of day, passed in so that a test can move it.
-pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+pub type OAuthClock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// What authorizations need from outside.
 #[derive(Clone)]
@@ -44,7 +44,7 @@ pub struct OAuthParts {
     /// Where flows wait for the browser.
     pub pending: Arc<dyn PendingStore>,
     /// The time of day.
-    pub clock: Clock,
+    pub clock: OAuthClock,
     /// Where tokens are fetched: a caller that goes away must not lose a refresh token that is used up.
     pub tasks: TaskTracker,
 }
@@ -52,11 +52,11 @@ pub struct OAuthParts {
 /// The authorizations of a process, for all users and upstreams. Clones are the same one; make one only, because
 /// only then a token is renewed once however many ask.
 #[derive(Clone)]
-pub struct OAuth(Arc<Shared>);
+pub struct OAuth(Arc<OAuthShared>);
 
-struct Shared {
+struct OAuthShared {
     parts: OAuthParts,
-    locks: Locks,
+    locks: TokenLocks,
 }
 
 /// An upstream that wants authorization.
@@ -72,7 +72,7 @@ pub struct OAuthUpstream {
 
 /// A flow that has begun.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Started {
+pub struct StartedFlow {
     /// Where the user has to go.
     pub link: String,
     /// The flow's name; the browser brings it back.
@@ -81,7 +81,7 @@ pub struct Started {
 
 /// The authorization of one user at one upstream. Cheap to make and to clone.
 #[derive(Clone)]
-pub struct Authorizer {
+pub struct UserAuthorizer {
     pub(super) oauth: OAuth,
     pub(super) upstream: Arc<OAuthUpstream>,
     pub(super) key: TokenKey,
@@ -90,20 +90,20 @@ pub struct Authorizer {
 impl OAuth {
     /// Puts the parts together.
     pub fn new(parts: OAuthParts) -> Self {
-        Self(Arc::new(Shared { parts, locks: Locks::default() }))
+        Self(Arc::new(OAuthShared { parts, locks: TokenLocks::default() }))
     }
 
     /// One user at one upstream.
-    pub fn authorizer(&self, upstream: Arc<OAuthUpstream>, user: UserId) -> Authorizer {
+    pub fn authorizer(&self, upstream: Arc<OAuthUpstream>, user: UserId) -> UserAuthorizer {
         let key = TokenKey { upstream: upstream.id.clone(), user };
-        Authorizer { oauth: self.clone(), upstream, key }
+        UserAuthorizer { oauth: self.clone(), upstream, key }
     }
 
     pub(super) fn parts(&self) -> &OAuthParts {
         &self.0.parts
     }
 
-    pub(super) fn locks(&self) -> &Locks {
+    pub(super) fn locks(&self) -> &TokenLocks {
         &self.0.locks
     }
 
@@ -112,14 +112,18 @@ impl OAuth {
     }
 
     /// The requests of one step with the upstream at that address.
-    pub(super) fn requests(&self, upstream: &Uri) -> Arc<Requests> {
-        Requests::new(self.0.parts.http.for_server(upstream).clone())
+    pub(super) fn step_client(&self, upstream: &Uri) -> Arc<StepHttpClient> {
+        StepHttpClient::new(self.0.parts.http.for_server(upstream).clone())
     }
 
     /// What is kept for that URL. A record for another URL, or one that cannot be read, is as good as none.
-    pub(super) async fn load(&self, key: &TokenKey, url: &str) -> Result<Kept, StoreError> {
+    pub(super) async fn load_record(
+        &self,
+        key: &TokenKey,
+        url: &str,
+    ) -> Result<AuthorizationRecord, OAuthStoreError> {
         let text = self.0.parts.tokens.load(key).await?;
-        let kept = text.and_then(|text| match serde_json::from_str::<Kept>(text.expose()) {
+        let kept = text.and_then(|text| match serde_json::from_str::<AuthorizationRecord>(text.expose()) {
             Ok(kept) => Some(kept),
             Err(_) => {
                 tracing::warn!(upstream = key.upstream, "the kept authorization cannot be read");
@@ -127,23 +131,28 @@ impl OAuth {
             }
         });
         let kept = kept.filter(|kept| kept.url == url);
-        Ok(kept.unwrap_or_else(|| Kept { url: url.to_owned(), ..Kept::default() }))
+        Ok(kept
+            .unwrap_or_else(|| AuthorizationRecord { url: url.to_owned(), ..AuthorizationRecord::default() }))
     }
 
-    pub(super) async fn save(&self, key: &TokenKey, kept: &Kept) -> Result<(), StoreError> {
-        let text = serde_json::to_string(kept).map_err(|error| StoreError(error.to_string()))?;
-        self.0.parts.tokens.save(key, Secret::new(text)).await
+    pub(super) async fn save_record(
+        &self,
+        key: &TokenKey,
+        kept: &AuthorizationRecord,
+    ) -> Result<(), OAuthStoreError> {
+        let text = serde_json::to_string(kept).map_err(|error| OAuthStoreError(error.to_string()))?;
+        self.0.parts.tokens.save(key, SecretText::new(text)).await
     }
 }
 
-impl Authorizer {
+impl UserAuthorizer {
     /// Begins a flow: finds the authorization server, and what the user has to open.
-    pub async fn begin(&self) -> Result<Started, OAuthError> {
-        timeout(STEP_TIME, self.start()).await.unwrap_or(Err(OAuthError::TimedOut(STEP_TIME)))
+    pub async fn begin_flow(&self) -> Result<StartedFlow, OAuthError> {
+        timeout(STEP_TIME, self.start_flow()).await.unwrap_or(Err(OAuthError::TimedOut(STEP_TIME)))
     }
 
     /// Forgets the user's tokens. The authorization server is not told.
-    pub async fn forget(&self) -> Result<(), OAuthError> {
+    pub async fn forget_tokens(&self) -> Result<(), OAuthError> {
         let _lock = self.oauth.locks().lock(&self.key).await;
         Ok(self.oauth.parts().tokens.clear(&self.key).await?)
     }
@@ -153,35 +162,37 @@ impl Authorizer {
         OAuthCredentials::new(self.clone())
     }
 
-    pub(super) fn url(&self) -> String {
+    pub(super) fn upstream_url(&self) -> String {
         self.upstream.url.uri().to_string()
     }
 
-    async fn start(&self) -> Result<Started, OAuthError> {
-        let kept = self.oauth.load(&self.key, &self.url()).await?;
-        let requests = self.oauth.requests(self.upstream.url.uri());
-        let mut found = discover(self.upstream.url.uri(), &requests, kept.challenge.as_deref()).await?;
-        let scopes = self.scopes(&found, &kept).await;
+    async fn start_flow(&self) -> Result<StartedFlow, OAuthError> {
+        let kept = self.oauth.load_record(&self.key, &self.upstream_url()).await?;
+        let requests = self.oauth.step_client(self.upstream.url.uri());
+        let mut found =
+            discover_authorization_server(self.upstream.url.uri(), &requests, kept.challenge.as_deref())
+                .await?;
+        let scopes = self.scopes_to_request(&found, &kept).await;
         let names: Vec<_> = scopes.iter().map(String::as_str).collect();
         let settings = &self.upstream.settings;
         let known =
             kept.grant.as_ref().filter(|grant| grant.issuer == found.issuer).map(|grant| &grant.client);
-        let client = register(&mut found, &requests, settings, known, &names).await?;
+        let client = choose_client(&mut found, &requests, settings, known, &names).await?;
 
         let states = InMemoryStateStore::new();
         found.manager.set_state_store(states.clone());
-        let failed = |error| why(&requests, error, OAuthError::BadMetadata);
-        let link = unlogged(found.manager.get_authorization_url(&names)).await.map_err(failed)?;
-        let state = state_of(&link)?;
+        let failed = |error| step_error(&requests, error, OAuthError::BadMetadata);
+        let link = without_logging(found.manager.get_authorization_url(&names)).await.map_err(failed)?;
+        let state = link_state(&link)?;
         let stored = states.load(&state).await.ok().flatten();
-        let verifier = stored.ok_or_else(|| unusable("it yields no state"))?.pkce_verifier;
-        let pending = self.pending(&found, kept, client, scopes, Secret::new(verifier));
-        self.keep(&state, &pending).await?;
-        Ok(Started { link, state })
+        let verifier = stored.ok_or_else(|| bad_metadata("it yields no state"))?.pkce_verifier;
+        let pending = self.pending_authorization(&found, kept, client, scopes, SecretText::new(verifier));
+        self.save_pending(&state, &pending).await?;
+        Ok(StartedFlow { link, state })
     }
 
     /// What to ask for: what the operator or else the server says, and what was wanting before.
-    async fn scopes(&self, found: &Found, kept: &Kept) -> Vec<String> {
+    async fn scopes_to_request(&self, found: &DiscoveredServer, kept: &AuthorizationRecord) -> Vec<String> {
         let mut scopes = Vec::new();
         if self.upstream.settings.scopes.is_empty() {
             add_scopes(&mut scopes, found.manager.select_initial_scopes(&[]).await);
@@ -200,16 +211,16 @@ impl Authorizer {
         scopes
     }
 
-    fn pending(
+    fn pending_authorization(
         &self,
-        found: &Found,
-        kept: Kept,
-        client: Client,
+        found: &DiscoveredServer,
+        kept: AuthorizationRecord,
+        client: OAuthClient,
         requested: Vec<String>,
-        verifier: Secret,
-    ) -> Pending {
+        verifier: SecretText,
+    ) -> PendingAuthorization {
         let now = self.oauth.now();
-        Pending {
+        PendingAuthorization {
             upstream: self.key.upstream.clone(),
             user: self.key.user.clone(),
             url: kept.url,
@@ -217,35 +228,35 @@ impl Authorizer {
             challenge: kept.challenge,
             client,
             issuer: found.issuer.clone(),
-            names_issuer: found.says("authorization_response_iss_parameter_supported"),
+            names_issuer: found.has_flag("authorization_response_iss_parameter_supported"),
             requested,
             verifier,
         }
     }
 
-    async fn keep(&self, state: &str, pending: &Pending) -> Result<(), OAuthError> {
-        let text = serde_json::to_string(pending).map_err(|error| StoreError(error.to_string()))?;
+    async fn save_pending(&self, state: &str, pending: &PendingAuthorization) -> Result<(), OAuthError> {
+        let text = serde_json::to_string(pending).map_err(|error| OAuthStoreError(error.to_string()))?;
         let flow = PendingFlow {
             user: pending.user.clone(),
-            text: Secret::new(text),
+            text: SecretText::new(text),
             expires_at: pending.expires_at,
         };
         Ok(self.oauth.parts().pending.put(state, flow).await?)
     }
 }
 
-fn unusable(why: &str) -> OAuthError {
+fn bad_metadata(why: &str) -> OAuthError {
     OAuthError::BadMetadata(why.to_owned())
 }
 
 /// The state in a link. The last one counts: the endpoint itself may have a query.
-fn state_of(link: &str) -> Result<String, OAuthError> {
+fn link_state(link: &str) -> Result<String, OAuthError> {
     if link.len() > MAX_LINK_BYTES {
-        return Err(unusable("its authorization endpoint is too long"));
+        return Err(bad_metadata("its authorization endpoint is too long"));
     }
-    let url = Url::parse(link).map_err(|_| unusable("its authorization endpoint is not a URL"))?;
+    let url = Url::parse(link).map_err(|_| bad_metadata("its authorization endpoint is not a URL"))?;
     let states = url.query_pairs().filter(|(name, _)| name == "state");
-    states.last().map(|(_, state)| state.into_owned()).ok_or_else(|| unusable("it yields no state"))
+    states.last().map(|(_, state)| state.into_owned()).ok_or_else(|| bad_metadata("it yields no state"))
 }
 
 impl fmt::Debug for OAuth {
@@ -254,13 +265,13 @@ impl fmt::Debug for OAuth {
     }
 }
 
-impl fmt::Debug for Authorizer {
+impl fmt::Debug for UserAuthorizer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Authorizer").field("key", &self.key).finish_non_exhaustive()
     }
 }
 
-impl fmt::Debug for Started {
+impl fmt::Debug for StartedFlow {
     /// Who knows the state can finish the flow.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Started").finish_non_exhaustive()
@@ -292,8 +303,8 @@ mod tests {
         });
         let ask = async |upstream: &'static str, url: &str| {
             let request = http::Request::get(url).body(Vec::new()).unwrap();
-            let requests = oauth.requests(&Uri::from_static(upstream));
-            let answer = requests.answer(request, OAuthHttpRedirectPolicy::Follow).await;
+            let requests = oauth.step_client(&Uri::from_static(upstream));
+            let answer = requests.send_following_redirects(request, OAuthHttpRedirectPolicy::Follow).await;
             answer.map(|answer| answer.status().as_u16())
         };
         let in_private_network = "http://192.168.7.7/metadata";
@@ -320,8 +331,8 @@ mod tests {
 
     #[test]
     fn the_state_is_the_last_of_that_name() {
-        assert_eq!(state_of("https://as.example/a?state=theirs&x=1&state=ours"), Ok("ours".to_owned()));
-        assert!(state_of("https://as.example/a").is_err());
-        assert!(state_of(&format!("https://as.example/a?state={}", "a".repeat(MAX_LINK_BYTES))).is_err());
+        assert_eq!(link_state("https://as.example/a?state=theirs&x=1&state=ours"), Ok("ours".to_owned()));
+        assert!(link_state("https://as.example/a").is_err());
+        assert!(link_state(&format!("https://as.example/a?state={}", "a".repeat(MAX_LINK_BYTES))).is_err());
     }
 }

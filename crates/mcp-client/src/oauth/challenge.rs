@@ -4,14 +4,14 @@ use http::Uri;
 use rmcp::transport::auth::WWWAuthenticateParams;
 use url::Url;
 
-use crate::Challenge;
+use crate::AuthChallenge;
 
 /// Longest header that is looked at, in bytes.
 const MAX_CHALLENGE_BYTES: usize = 4 * 1024;
 
 /// What was understood of a challenge.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct ParsedChallenge {
     /// The header to begin with; `None` if no header says where to authorize or for what.
     pub(super) header: Option<String>,
     /// The token is fine, and not for this.
@@ -21,8 +21,8 @@ pub(super) struct Asked {
 }
 
 /// Reads the headers. Of several, the first that says something is believed.
-pub(super) fn read(url: &Uri, challenge: &Challenge) -> Asked {
-    let Ok(base) = Url::parse(&url.to_string()) else { return Asked::default() };
+pub(super) fn parse_challenge(url: &Uri, challenge: &AuthChallenge) -> ParsedChallenge {
+    let Ok(base) = Url::parse(&url.to_string()) else { return ParsedChallenge::default() };
     let headers = challenge.www_authenticate.iter().filter(|header| header.len() <= MAX_CHALLENGE_BYTES);
     for header in headers {
         let parameters = WWWAuthenticateParams::parse(header, &base);
@@ -32,9 +32,9 @@ pub(super) fn read(url: &Uri, challenge: &Challenge) -> Asked {
         }
         let scopes = parameters.scope.as_deref().unwrap_or_default();
         let scopes = scopes.split_whitespace().map(str::to_owned).collect();
-        return Asked { header: Some(header.clone()), insufficient, scopes };
+        return ParsedChallenge { header: Some(header.clone()), insufficient, scopes };
     }
-    Asked::default()
+    ParsedChallenge::default()
 }
 
 #[cfg(test)]
@@ -43,10 +43,10 @@ mod tests {
 
     use super::*;
 
-    fn asked(headers: &[&str]) -> Asked {
+    fn asked(headers: &[&str]) -> ParsedChallenge {
         let www_authenticate = headers.iter().map(|header| (*header).to_owned()).collect();
-        let challenge = Challenge { status: StatusCode::UNAUTHORIZED, www_authenticate };
-        read(&Uri::from_static("https://mcp.example/mcp"), &challenge)
+        let challenge = AuthChallenge { status: StatusCode::UNAUTHORIZED, www_authenticate };
+        parse_challenge(&Uri::from_static("https://mcp.example/mcp"), &challenge)
     }
 
     #[test]
@@ -54,7 +54,7 @@ mod tests {
         let bearer = r#"Bearer resource_metadata="https://mcp.example/prm", scope="a b""#;
         let read = asked(&["Basic realm=\"x\"", bearer, "Bearer scope=c"]);
         let scopes = vec!["a".to_owned(), "b".to_owned()];
-        assert_eq!(read, Asked { header: Some(bearer.to_owned()), insufficient: false, scopes });
+        assert_eq!(read, ParsedChallenge { header: Some(bearer.to_owned()), insufficient: false, scopes });
     }
 
     #[test]
@@ -68,15 +68,15 @@ mod tests {
 
     #[test]
     fn nothing_and_far_too_much_say_nothing() {
-        assert_eq!(asked(&[]), Asked::default());
-        assert_eq!(asked(&["Bearer", "Basic realm=\"x\""]), Asked::default());
+        assert_eq!(asked(&[]), ParsedChallenge::default());
+        assert_eq!(asked(&["Bearer", "Basic realm=\"x\""]), ParsedChallenge::default());
         let long = format!("Bearer scope=\"{}\"", "a".repeat(MAX_CHALLENGE_BYTES));
-        assert_eq!(asked(&[&long]), Asked::default());
+        assert_eq!(asked(&[&long]), ParsedChallenge::default());
     }
 
     #[test]
     fn metadata_elsewhere_on_this_machine_is_not_believed() {
         let read = asked(&[r#"Bearer resource_metadata="http://169.254.169.254/prm""#]);
-        assert_eq!(read, Asked::default());
+        assert_eq!(read, ParsedChallenge::default());
     }
 }

@@ -9,16 +9,16 @@ use tokio::time::timeout;
 use toolyard_protocol::UserId;
 
 use super::authorizer::{OAuth, STEP_TIME};
-use super::discover::{discover, unlogged};
-use super::error::{OAuthError, foreign};
-use super::record::{Grant, Pending};
-use super::refresh::{grant_of, no_token};
-use super::register::config_of;
+use super::discover::{discover_authorization_server, without_logging};
+use super::error::{OAuthError, sanitize_foreign_text};
+use super::record::{OAuthGrant, PendingAuthorization};
+use super::refresh::{grant_from_response, no_token_error};
+use super::register::client_config;
 use super::store::TokenKey;
 
 /// The query with which the browser came back.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Callback {
+pub struct OAuthCallback {
     /// `code`
     pub code: Option<String>,
     /// `state`
@@ -29,7 +29,7 @@ pub struct Callback {
     pub error: Option<String>,
 }
 
-impl Callback {
+impl OAuthCallback {
     /// Reads a query. Of a name that is there twice nothing is believed.
     pub fn from_query(query: &str) -> Self {
         let pairs: Vec<_> = url::form_urlencoded::parse(query.as_bytes()).collect();
@@ -47,26 +47,34 @@ impl OAuth {
     ///
     /// `user` is who sits at this browser, and not what the query says. Otherwise somebody could begin a flow, have
     /// another person say yes, and use that person's rights.
-    pub async fn complete(&self, user: &UserId, callback: Callback) -> Result<TokenKey, OAuthError> {
-        let pending = self.take(user, &callback).await?;
-        let key = pending.key();
+    pub async fn complete_flow(
+        &self,
+        user: &UserId,
+        callback: OAuthCallback,
+    ) -> Result<TokenKey, OAuthError> {
+        let pending = self.take_pending(user, &callback).await?;
+        let key = pending.token_key();
         check_issuer(&pending, callback.iss.as_deref())?;
         if let Some(error) = callback.error {
-            self.denied(&pending, &error).await?;
-            return Err(OAuthError::Denied(foreign(&error)));
+            self.record_denial(&pending, &error).await?;
+            return Err(OAuthError::Denied(sanitize_foreign_text(&error)));
         }
         let code = callback.code.ok_or_else(|| OAuthError::Denied("no code came back".to_owned()))?;
-        let redeeming = redeem(self.clone(), pending, code, callback.iss);
+        let redeeming = redeem_code(self.clone(), pending, code, callback.iss);
         // The code is used up once it is sent, so a browser that goes away must not stop this.
         self.parts().tasks.spawn(redeeming).await.map_err(|_| OAuthError::CutOff)??;
         Ok(key)
     }
 
     /// The flow of this state, once, in time, and only for who began it.
-    async fn take(&self, user: &UserId, callback: &Callback) -> Result<Pending, OAuthError> {
+    async fn take_pending(
+        &self,
+        user: &UserId,
+        callback: &OAuthCallback,
+    ) -> Result<PendingAuthorization, OAuthError> {
         let state = callback.state.as_deref().ok_or(OAuthError::UnknownState)?;
         let flow = self.parts().pending.take(state).await?.ok_or(OAuthError::UnknownState)?;
-        let pending: Pending =
+        let pending: PendingAuthorization =
             serde_json::from_str(flow.text.expose()).map_err(|_| OAuthError::UnknownState)?;
         if pending.user != *user {
             return Err(OAuthError::UnknownState);
@@ -78,20 +86,20 @@ impl OAuth {
     }
 
     /// A server that does not know what we asked for is not asked for it again.
-    async fn denied(&self, pending: &Pending, error: &str) -> Result<(), OAuthError> {
+    async fn record_denial(&self, pending: &PendingAuthorization, error: &str) -> Result<(), OAuthError> {
         if error == "invalid_scope" {
-            let key = pending.key();
+            let key = pending.token_key();
             let _lock = self.locks().lock(&key).await;
-            let mut kept = self.load(&key, &pending.url).await?;
+            let mut kept = self.load_record(&key, &pending.url).await?;
             kept.wanted.clear();
-            self.save(&key, &kept).await?;
+            self.save_record(&key, &kept).await?;
         }
         Ok(())
     }
 }
 
 /// RFC 9207: compared byte by byte; what is named must fit even if nobody promised to name it.
-fn check_issuer(pending: &Pending, named: Option<&str>) -> Result<(), OAuthError> {
+fn check_issuer(pending: &PendingAuthorization, named: Option<&str>) -> Result<(), OAuthError> {
     match named {
         Some(issuer) if issuer == pending.issuer => Ok(()),
         None if !pending.names_issuer => Ok(()),
@@ -99,59 +107,70 @@ fn check_issuer(pending: &Pending, named: Option<&str>) -> Result<(), OAuthError
     }
 }
 
-async fn redeem(oauth: OAuth, pending: Pending, code: String, iss: Option<String>) -> Result<(), OAuthError> {
-    let exchanging = exchange(&oauth, &pending, &code, iss.as_deref());
+async fn redeem_code(
+    oauth: OAuth,
+    pending: PendingAuthorization,
+    code: String,
+    iss: Option<String>,
+) -> Result<(), OAuthError> {
+    let exchanging = exchange_code(&oauth, &pending, &code, iss.as_deref());
     let grant = timeout(STEP_TIME, exchanging).await.unwrap_or(Err(OAuthError::TimedOut(STEP_TIME)))?;
-    let key = pending.key();
+    let key = pending.token_key();
     let _lock = oauth.locks().lock(&key).await;
-    let mut kept = oauth.load(&key, &pending.url).await?;
+    let mut kept = oauth.load_record(&key, &pending.url).await?;
     kept.grant = Some(grant);
     kept.wanted.clear();
-    oauth.save(&key, &kept).await?;
+    oauth.save_record(&key, &kept).await?;
     Ok(())
 }
 
-async fn exchange(
+async fn exchange_code(
     oauth: &OAuth,
-    pending: &Pending,
+    pending: &PendingAuthorization,
     code: &str,
     iss: Option<&str>,
-) -> Result<Grant, OAuthError> {
+) -> Result<OAuthGrant, OAuthError> {
     let url = pending.url.parse().map_err(|_| OAuthError::UnknownState)?;
-    let requests = oauth.requests(&url);
+    let requests = oauth.step_client(&url);
     // Looked for anew: rmcp knows the resource's own name for itself only from its search.
-    let mut found = discover(&url, &requests, pending.challenge.as_deref()).await?;
+    let mut found = discover_authorization_server(&url, &requests, pending.challenge.as_deref()).await?;
     if found.issuer != pending.issuer {
         return Err(OAuthError::WrongIssuer);
     }
-    let failed = |_| no_token(&requests);
-    found.manager.configure_client(config_of(&pending.client)).map_err(failed)?;
-    found.manager.set_state_store(states(pending).await.ok_or_else(|| no_token(&requests))?);
-    let exchanging = found.manager.exchange_code_for_token_with_issuer(code, STATE, iss);
-    let answer = unlogged(exchanging).await.map_err(failed)?;
-    let grant = grant_of(&answer, &pending.issuer, pending.client.clone(), &pending.requested, oauth.now())?;
-    Ok(Grant { requested: pending.requested.clone(), ..grant })
+    let failed = |_| no_token_error(&requests);
+    found.manager.configure_client(client_config(&pending.client)).map_err(failed)?;
+    found.manager.set_state_store(rmcp_state_store(pending).await.ok_or_else(|| no_token_error(&requests))?);
+    let exchanging = found.manager.exchange_code_for_token_with_issuer(code, STATE_NAME, iss);
+    let answer = without_logging(exchanging).await.map_err(failed)?;
+    let grant = grant_from_response(
+        &answer,
+        &pending.issuer,
+        pending.client.clone(),
+        &pending.requested,
+        oauth.now(),
+    )?;
+    Ok(OAuthGrant { requested: pending.requested.clone(), ..grant })
 }
 
 /// The flow has its own state, checked by now; for rmcp any name will do.
-const STATE: &str = "state";
+const STATE_NAME: &str = "state";
 
 /// The flow, where rmcp looks for it.
-async fn states(pending: &Pending) -> Option<InMemoryStateStore> {
+async fn rmcp_state_store(pending: &PendingAuthorization) -> Option<InMemoryStateStore> {
     let state = serde_json::from_value(json!({
         "pkce_verifier": pending.verifier,
-        "csrf_token": STATE,
+        "csrf_token": STATE_NAME,
         "expected_issuer": pending.issuer,
         "require_issuer": pending.names_issuer,
         "created_at": 0,
         "requested_scopes": pending.requested,
     }));
     let states = InMemoryStateStore::new();
-    states.save(STATE, state.ok()?).await.ok()?;
+    states.save(STATE_NAME, state.ok()?).await.ok()?;
     Some(states)
 }
 
-impl fmt::Debug for Callback {
+impl fmt::Debug for OAuthCallback {
     /// A code is as good as a token, for a while.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Callback").field("iss", &self.iss).field("error", &self.error).finish_non_exhaustive()
@@ -164,10 +183,14 @@ mod tests {
 
     #[test]
     fn a_query_is_read_and_hidden() {
-        let callback = Callback::from_query("code=a%20b&state=s&iss=https%3A%2F%2Fas.example&x=1");
+        let callback = OAuthCallback::from_query("code=a%20b&state=s&iss=https%3A%2F%2Fas.example&x=1");
         let some = |text: &str| Some(text.to_owned());
-        let expected =
-            Callback { code: some("a b"), state: some("s"), iss: some("https://as.example"), error: None };
+        let expected = OAuthCallback {
+            code: some("a b"),
+            state: some("s"),
+            iss: some("https://as.example"),
+            error: None,
+        };
         assert_eq!(callback, expected);
         let shown = format!("{callback:?}");
         assert!(!shown.contains("a b") && shown.contains("as.example"), "{shown}");
@@ -175,6 +198,6 @@ mod tests {
 
     #[test]
     fn what_is_there_twice_is_not_there() {
-        assert_eq!(Callback::from_query("code=a&code=b&state=&iss"), Callback::default());
+        assert_eq!(OAuthCallback::from_query("code=a&code=b&state=&iss"), OAuthCallback::default());
     }
 }

@@ -8,15 +8,15 @@ use async_trait::async_trait;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use tokio::time::timeout;
-use toolyard_protocol::secret::Secret;
+use toolyard_protocol::secret::SecretText;
 
-use super::authorizer::{Authorizer, STEP_TIME};
-use super::challenge::{self, Asked};
+use super::authorizer::{STEP_TIME, UserAuthorizer};
+use super::challenge::{self, ParsedChallenge};
 use super::error::OAuthError;
-use super::record::{Grant, Kept, add_scopes, is_recent};
-use super::refresh::{Renewal, refresh};
-use super::store::StoreError;
-use crate::{Challenge, Credentials, CredentialsError};
+use super::record::{AuthorizationRecord, OAuthGrant, add_scopes, is_recent};
+use super::refresh::{RenewalOutcome, refresh_grant};
+use super::store::OAuthStoreError;
+use crate::{AuthChallenge, Credentials, CredentialsError};
 
 /// The bearer of one user at one upstream.
 ///
@@ -24,39 +24,39 @@ use crate::{Challenge, Credentials, CredentialsError};
 /// of what it offers may be open to all.
 #[derive(Clone)]
 pub struct OAuthCredentials {
-    of: Authorizer,
+    authorizer: UserAuthorizer,
     /// The token that was given out last. If the store has another by the time the server says no, that one was meant.
-    given: Arc<Mutex<Option<Secret>>>,
+    given: Arc<Mutex<Option<SecretText>>>,
 }
 
 /// Why a token is renewed.
 #[derive(Debug, Clone)]
-enum Why {
+enum RenewalReason {
     /// Its time is over, or nearly.
     Due,
     /// The server turned it away.
-    Rejected(Asked),
+    Rejected(ParsedChallenge),
 }
 
 #[async_trait]
 impl Credentials for OAuthCredentials {
     async fn headers(&self) -> Result<HeaderMap, CredentialsError> {
-        let kept = self.load().await?;
+        let kept = self.load_record().await?;
         let grant = match kept.grant {
-            Some(grant) if grant.is_due(self.of.oauth.now()) => {
-                Some(self.renew(Why::Due).await?.ok_or(CredentialsError::Needed)?)
+            Some(grant) if grant.is_due(self.authorizer.oauth.now()) => {
+                Some(self.renew_grant(RenewalReason::Due).await?.ok_or(CredentialsError::Needed)?)
             }
             grant => grant,
         };
-        let headers = grant.as_ref().map_or(Ok(HeaderMap::new()), bearer);
-        self.gives(grant);
+        let headers = grant.as_ref().map_or(Ok(HeaderMap::new()), bearer_headers);
+        self.remember_given(grant);
         headers
     }
 
-    async fn challenged(&self, challenge: &Challenge) -> Result<bool, CredentialsError> {
-        let asked = challenge::read(self.of.upstream.url.uri(), challenge);
+    async fn handle_challenge(&self, challenge: &AuthChallenge) -> Result<bool, CredentialsError> {
+        let asked = challenge::parse_challenge(self.authorizer.upstream.url.uri(), challenge);
         match challenge.status {
-            StatusCode::UNAUTHORIZED => match self.renew(Why::Rejected(asked)).await? {
+            StatusCode::UNAUTHORIZED => match self.renew_grant(RenewalReason::Rejected(asked)).await? {
                 Some(_) => Ok(true),
                 None => Err(CredentialsError::Needed),
             },
@@ -67,64 +67,64 @@ impl Credentials for OAuthCredentials {
 }
 
 impl OAuthCredentials {
-    pub(super) fn new(authorizer: Authorizer) -> Self {
-        Self { of: authorizer, given: Arc::default() }
+    pub(super) fn new(authorizer: UserAuthorizer) -> Self {
+        Self { authorizer, given: Arc::default() }
     }
 
-    fn gives(&self, grant: Option<Grant>) {
+    fn remember_given(&self, grant: Option<OAuthGrant>) {
         *self.given.lock().unwrap_or_else(PoisonError::into_inner) = grant.map(|grant| grant.access_token);
     }
 
     /// Whether this is what was given out last.
-    fn gave(&self, grant: &Grant) -> bool {
+    fn was_given(&self, grant: &OAuthGrant) -> bool {
         self.given.lock().unwrap_or_else(PoisonError::into_inner).as_ref() == Some(&grant.access_token)
     }
 
-    async fn load(&self) -> Result<Kept, StoreError> {
-        self.of.oauth.load(&self.of.key, &self.of.url()).await
+    async fn load_record(&self) -> Result<AuthorizationRecord, OAuthStoreError> {
+        self.authorizer.oauth.load_record(&self.authorizer.key, &self.authorizer.upstream_url()).await
     }
 
-    async fn save(&self, kept: &Kept) -> Result<(), StoreError> {
-        self.of.oauth.save(&self.of.key, kept).await
+    async fn save_record(&self, kept: &AuthorizationRecord) -> Result<(), OAuthStoreError> {
+        self.authorizer.oauth.save_record(&self.authorizer.key, kept).await
     }
 
     /// A token that can be used, `None` if the user has to help. Runs on even if the caller goes away, because the
     /// old refresh token is used up as soon as it is sent.
-    async fn renew(&self, why: Why) -> Result<Option<Grant>, OAuthError> {
+    async fn renew_grant(&self, why: RenewalReason) -> Result<Option<OAuthGrant>, OAuthError> {
         let this = self.clone();
-        let renewing = self.of.oauth.parts().tasks.spawn(async move { this.renew_alone(why).await });
+        let renewing = self.authorizer.oauth.parts().tasks.spawn(async move { this.renew_locked(why).await });
         renewing.await.map_err(|_| OAuthError::CutOff)?
     }
 
-    async fn renew_alone(&self, why: Why) -> Result<Option<Grant>, OAuthError> {
-        let mut lock = self.of.oauth.locks().lock(&self.of.key).await;
-        let now = self.of.oauth.now();
+    async fn renew_locked(&self, why: RenewalReason) -> Result<Option<OAuthGrant>, OAuthError> {
+        let mut lock = self.authorizer.oauth.locks().lock(&self.authorizer.key).await;
+        let now = self.authorizer.oauth.now();
         if let Some((_, error)) = lock.as_ref().filter(|(then, _)| is_recent(*then, now)) {
             return Err(error.clone());
         }
         // Read again: who held the lock may have renewed it.
-        let mut kept = self.load().await?;
+        let mut kept = self.load_record().await?;
         let before = kept.clone();
         match (&kept.grant, &why) {
-            (Some(grant), Why::Due) if !grant.is_due(now) => return Ok(kept.grant),
-            (Some(grant), Why::Rejected(_)) if grant.is_fresh(now) || !self.gave(grant) => {
+            (Some(grant), RenewalReason::Due) if !grant.is_due(now) => return Ok(kept.grant),
+            (Some(grant), RenewalReason::Rejected(_)) if grant.is_fresh(now) || !self.was_given(grant) => {
                 return Ok(kept.grant);
             }
             _ => {}
         }
-        if let Why::Rejected(Asked { header: Some(header), .. }) = why {
+        if let RenewalReason::Rejected(ParsedChallenge { header: Some(header), .. }) = why {
             kept.challenge = Some(header);
         }
-        let renewed = self.renewed(&mut kept).await;
+        let renewed = self.apply_renewal(&mut kept).await;
         if kept != before {
-            self.save(&kept).await?;
+            self.save_record(&kept).await?;
         }
         *lock = renewed.as_ref().err().map(|error| (now, error.clone()));
         renewed.map(|()| kept.grant)
     }
 
     /// Changes the record as the authorization server says.
-    async fn renewed(&self, kept: &mut Kept) -> Result<(), OAuthError> {
+    async fn apply_renewal(&self, kept: &mut AuthorizationRecord) -> Result<(), OAuthError> {
         let Some(grant) = &kept.grant else { return Ok(()) };
         let Some(refresh_token) = &grant.refresh_token else {
             kept.end_grant();
@@ -132,17 +132,19 @@ impl OAuthCredentials {
         };
         let mut grant = grant.clone();
         // The operator may have given the client another secret since.
-        if let Some(client) = self.of.upstream.settings.client.as_ref().filter(|c| c.id == grant.client.id) {
+        if let Some(client) =
+            self.authorizer.upstream.settings.client.as_ref().filter(|c| c.id == grant.client.id)
+        {
             grant.client.secret.clone_from(&client.secret);
         }
-        let url = self.of.upstream.url.uri();
-        let requests = self.of.oauth.requests(url);
-        let (challenge, now) = (kept.challenge.as_deref(), self.of.oauth.now());
-        let renewing = refresh(url, &requests, challenge, &grant, refresh_token, now);
+        let url = self.authorizer.upstream.url.uri();
+        let requests = self.authorizer.oauth.step_client(url);
+        let (challenge, now) = (kept.challenge.as_deref(), self.authorizer.oauth.now());
+        let renewing = refresh_grant(url, &requests, challenge, &grant, refresh_token, now);
         match timeout(STEP_TIME, renewing).await.unwrap_or(Err(OAuthError::TimedOut(STEP_TIME)))? {
-            Renewal::Renewed(grant) => kept.grant = Some(*grant),
-            Renewal::Rejected => self.rejected(kept).await?,
-            Renewal::Moved => {
+            RenewalOutcome::Renewed(grant) => kept.grant = Some(*grant),
+            RenewalOutcome::Rejected => self.apply_rejection(kept).await?,
+            RenewalOutcome::Moved => {
                 kept.grant = None;
                 kept.wanted.clear();
             }
@@ -151,8 +153,8 @@ impl OAuthCredentials {
     }
 
     /// Another process may have used the refresh token a moment before us; then its tokens are the good ones.
-    async fn rejected(&self, kept: &mut Kept) -> Result<(), OAuthError> {
-        let stored = self.load().await?;
+    async fn apply_rejection(&self, kept: &mut AuthorizationRecord) -> Result<(), OAuthError> {
+        let stored = self.load_record().await?;
         match stored.grant.filter(|stored| kept.grant.as_ref() != Some(stored)) {
             Some(newer) => kept.grant = Some(newer),
             None => kept.end_grant(),
@@ -161,16 +163,16 @@ impl OAuthCredentials {
     }
 
     /// Remembers what the request needs, for the next flow.
-    async fn step_up(&self, asked: Asked) -> CredentialsError {
-        match self.remember(asked).await {
+    async fn step_up(&self, asked: ParsedChallenge) -> CredentialsError {
+        match self.remember_scopes(asked).await {
             Ok(error) => error,
             Err(error) => error.into(),
         }
     }
 
-    async fn remember(&self, asked: Asked) -> Result<CredentialsError, StoreError> {
-        let _lock = self.of.oauth.locks().lock(&self.of.key).await;
-        let mut kept = self.load().await?;
+    async fn remember_scopes(&self, asked: ParsedChallenge) -> Result<CredentialsError, OAuthStoreError> {
+        let _lock = self.authorizer.oauth.locks().lock(&self.authorizer.key).await;
+        let mut kept = self.load_record().await?;
         let requested = kept.grant.as_ref().map_or(&[][..], |grant| &grant.requested);
         if asked.scopes.iter().all(|scope| requested.contains(scope)) {
             let text = "the server wants rights that the user was asked for already; forget the authorization and \
@@ -180,13 +182,13 @@ impl OAuthCredentials {
         let before = kept.clone();
         add_scopes(&mut kept.wanted, asked.scopes);
         if kept != before {
-            self.save(&kept).await?;
+            self.save_record(&kept).await?;
         }
         Ok(CredentialsError::Needed)
     }
 }
 
-fn bearer(grant: &Grant) -> Result<HeaderMap, CredentialsError> {
+fn bearer_headers(grant: &OAuthGrant) -> Result<HeaderMap, CredentialsError> {
     let value = HeaderValue::try_from(format!("Bearer {}", grant.access_token.expose()));
     let mut value =
         value.map_err(|_| CredentialsError::Failed("the token does not fit into a header".to_owned()))?;
@@ -200,14 +202,14 @@ impl From<OAuthError> for CredentialsError {
     }
 }
 
-impl From<StoreError> for CredentialsError {
-    fn from(error: StoreError) -> Self {
+impl From<OAuthStoreError> for CredentialsError {
+    fn from(error: OAuthStoreError) -> Self {
         OAuthError::from(error).into()
     }
 }
 
 impl fmt::Debug for OAuthCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("OAuthCredentials").field(&self.of.key).finish()
+        f.debug_tuple("OAuthCredentials").field(&self.authorizer.key).finish()
     }
 }

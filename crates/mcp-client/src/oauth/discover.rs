@@ -9,46 +9,46 @@ use rmcp::transport::auth::{AuthError, AuthorizationManager, AuthorizationMetada
 use tracing::instrument::WithSubscriber;
 use url::Url;
 
-use super::error::{OAuthError, foreign};
-use super::requests::Requests;
+use super::error::{OAuthError, sanitize_foreign_text};
+use super::requests::StepHttpClient;
 
 /// The authorization server of an upstream.
-pub(super) struct Found {
+pub(super) struct DiscoveredServer {
     /// Knows the metadata; not yet who we are.
     pub(super) manager: AuthorizationManager,
     pub(super) metadata: AuthorizationMetadata,
     pub(super) issuer: String,
 }
 
-impl Found {
+impl DiscoveredServer {
     /// Whether the metadata say so.
-    pub(super) fn says(&self, field: &str) -> bool {
+    pub(super) fn has_flag(&self, field: &str) -> bool {
         self.metadata.additional_fields.get(field).is_some_and(|value| value.as_bool() == Some(true))
     }
 }
 
 /// Looks for it.
-pub(super) async fn discover(
+pub(super) async fn discover_authorization_server(
     url: &Uri,
-    requests: &Arc<Requests>,
+    requests: &Arc<StepHttpClient>,
     challenge: Option<&str>,
-) -> Result<Found, OAuthError> {
-    let failed = |error| why(requests, error, OAuthError::BadMetadata);
+) -> Result<DiscoveredServer, OAuthError> {
+    let failed = |error| step_error(requests, error, OAuthError::BadMetadata);
     let looking = AuthorizationManager::new_with_oauth_http_client(url.to_string(), requests.clone());
     let mut manager = looking.await.map_err(failed)?;
-    let found = unlogged(manager.resolve_metadata_from_challenge(challenge)).await.map_err(failed)?;
+    let found = without_logging(manager.resolve_metadata_from_challenge(challenge)).await.map_err(failed)?;
     // rmcp makes up endpoints where nothing is published; nobody vouches for those.
     if !found.source.is_discovered() {
         return Err(OAuthError::NoMetadata);
     }
     let metadata = found.metadata;
-    let issuer = check(url, &metadata)?;
+    let issuer = check_metadata(url, &metadata)?;
     manager.set_metadata(metadata.clone());
-    Ok(Found { manager, metadata, issuer })
+    Ok(DiscoveredServer { manager, metadata, issuer })
 }
 
 /// What rmcp leaves open. It has compared the issuer with the URL of the metadata.
-fn check(upstream: &Uri, metadata: &AuthorizationMetadata) -> Result<String, OAuthError> {
+fn check_metadata(upstream: &Uri, metadata: &AuthorizationMetadata) -> Result<String, OAuthError> {
     let offers = |methods: &Vec<String>| methods.iter().any(|method| method == "S256");
     if !metadata.code_challenge_methods_supported.as_ref().is_some_and(offers) {
         return Err(OAuthError::NoPkce);
@@ -67,16 +67,16 @@ fn check(upstream: &Uri, metadata: &AuthorizationMetadata) -> Result<String, OAu
 }
 
 /// The request that failed tells more than rmcp's text. Both are someone else's words.
-pub(super) fn why(
-    requests: &Requests,
+pub(super) fn step_error(
+    requests: &StepHttpClient,
     error: AuthError,
     otherwise: impl FnOnce(String) -> OAuthError,
 ) -> OAuthError {
-    requests.failure().unwrap_or_else(|| otherwise(foreign(&error.to_string())))
+    requests.request_failure().unwrap_or_else(|| otherwise(sanitize_foreign_text(&error.to_string())))
 }
 
 /// Runs a step of rmcp without its log lines: some of them have codes and tokens in them.
-pub(super) async fn unlogged<T>(step: impl Future<Output = T> + Send) -> T {
+pub(super) async fn without_logging<T>(step: impl Future<Output = T> + Send) -> T {
     step.with_subscriber(tracing::Dispatch::none()).await
 }
 
@@ -95,7 +95,7 @@ mod tests {
             "code_challenge_methods_supported": ["plain", "S256"],
         });
         change(&mut metadata);
-        check(&Uri::from_static(upstream), &serde_json::from_value(metadata).unwrap())
+        check_metadata(&Uri::from_static(upstream), &serde_json::from_value(metadata).unwrap())
     }
 
     #[test]

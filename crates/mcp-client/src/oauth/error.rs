@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use toolyard_net::{NetError, UrlRefused};
 
-use super::store::StoreError;
+use super::store::OAuthStoreError;
 
 /// Longest text of someone else's that we repeat, in characters.
 const MAX_FOREIGN_CHARS: usize = 300;
@@ -58,7 +58,7 @@ pub enum OAuthError {
     NoToken(String),
     /// Something could not be kept.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] OAuthStoreError),
     /// The process is ending.
     #[error("the authorization was cut off; try again")]
     CutOff,
@@ -74,7 +74,7 @@ impl From<NetError> for OAuthError {
 }
 
 /// Someone else's text, short and on one line.
-pub(super) fn foreign(text: &str) -> String {
+pub(super) fn sanitize_foreign_text(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_FOREIGN_CHARS).collect()
 }
 
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn foreign_text_is_cut_and_cannot_forge_log_lines() {
-        assert_eq!(foreign("a\r\nb"), "a  b");
-        assert_eq!(foreign(&"ä".repeat(1_000)), "ä".repeat(MAX_FOREIGN_CHARS));
+        assert_eq!(sanitize_foreign_text("a\r\nb"), "a  b");
+        assert_eq!(sanitize_foreign_text(&"ä".repeat(1_000)), "ä".repeat(MAX_FOREIGN_CHARS));
     }
 }

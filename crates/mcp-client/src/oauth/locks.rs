@@ -14,20 +14,20 @@ use super::store::TokenKey;
 /// server that does not answer need not wait for it again, one after the other.
 pub(super) type LastFailure = Option<(Timestamp, OAuthError)>;
 
-type Lock = tokio::sync::Mutex<LastFailure>;
+type TokenLock = tokio::sync::Mutex<LastFailure>;
 
 /// A lock for each key that is in use.
 #[derive(Debug, Default)]
-pub(super) struct Locks(Mutex<HashMap<TokenKey, Weak<Lock>>>);
+pub(super) struct TokenLocks(Mutex<HashMap<TokenKey, Weak<TokenLock>>>);
 
-impl Locks {
+impl TokenLocks {
     /// Waits for all who came before.
     pub(super) async fn lock(&self, key: &TokenKey) -> OwnedMutexGuard<LastFailure> {
         let lock = {
             let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             locks.retain(|_, lock| lock.strong_count() > 0);
             locks.get(key).and_then(Weak::upgrade).unwrap_or_else(|| {
-                let lock = Arc::<Lock>::default();
+                let lock = Arc::<TokenLock>::default();
                 locks.insert(key.clone(), Arc::downgrade(&lock));
                 lock
             })
@@ -48,7 +48,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_same_key_waits_and_another_does_not() {
-        let locks = Locks::default();
+        let locks = TokenLocks::default();
         let held = locks.lock(&key("a")).await;
         assert!(locks.lock(&key("a")).now_or_never().is_none());
         assert!(locks.lock(&key("b")).now_or_never().is_some());
@@ -58,7 +58,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_nobody_holds_is_forgotten() {
-        let locks = Locks::default();
+        let locks = TokenLocks::default();
         drop(locks.lock(&key("a")).await);
         let _held = locks.lock(&key("b")).await;
         assert_eq!(locks.0.lock().unwrap().len(), 1);

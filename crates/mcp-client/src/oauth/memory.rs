@@ -4,9 +4,9 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use toolyard_protocol::secret::Secret;
+use toolyard_protocol::secret::SecretText;
 
-use super::store::{PendingFlow, PendingStore, StoreError, TokenKey, TokenStore};
+use super::store::{OAuthStoreError, PendingFlow, PendingStore, TokenKey, TokenStore};
 
 /// Most flows of one user at a time; the oldest gives way.
 const MAX_FLOWS_OF_USER: usize = 8;
@@ -15,21 +15,21 @@ const MAX_FLOWS: usize = 2_000;
 
 /// Tokens in memory.
 #[derive(Debug, Default)]
-pub struct MemoryTokens(Mutex<HashMap<TokenKey, Secret>>);
+pub struct MemoryTokens(Mutex<HashMap<TokenKey, SecretText>>);
 
 #[async_trait]
 impl TokenStore for MemoryTokens {
-    async fn load(&self, key: &TokenKey) -> Result<Option<Secret>, StoreError> {
-        Ok(locked(&self.0).get(key).cloned())
+    async fn load(&self, key: &TokenKey) -> Result<Option<SecretText>, OAuthStoreError> {
+        Ok(lock_unpoisoned(&self.0).get(key).cloned())
     }
 
-    async fn save(&self, key: &TokenKey, text: Secret) -> Result<(), StoreError> {
-        locked(&self.0).insert(key.clone(), text);
+    async fn save(&self, key: &TokenKey, text: SecretText) -> Result<(), OAuthStoreError> {
+        lock_unpoisoned(&self.0).insert(key.clone(), text);
         Ok(())
     }
 
-    async fn clear(&self, key: &TokenKey) -> Result<(), StoreError> {
-        locked(&self.0).remove(key);
+    async fn clear(&self, key: &TokenKey) -> Result<(), OAuthStoreError> {
+        lock_unpoisoned(&self.0).remove(key);
         Ok(())
     }
 }
@@ -40,8 +40,8 @@ pub struct MemoryPending(Mutex<VecDeque<(String, PendingFlow)>>);
 
 #[async_trait]
 impl PendingStore for MemoryPending {
-    async fn put(&self, state: &str, flow: PendingFlow) -> Result<(), StoreError> {
-        let mut flows = locked(&self.0);
+    async fn put(&self, state: &str, flow: PendingFlow) -> Result<(), OAuthStoreError> {
+        let mut flows = lock_unpoisoned(&self.0);
         let of_user = flows.iter().filter(|(_, other)| other.user == flow.user).count();
         let oldest = flows.iter().position(|(_, other)| other.user == flow.user);
         if let Some(oldest) = oldest.filter(|_| of_user >= MAX_FLOWS_OF_USER) {
@@ -55,14 +55,14 @@ impl PendingStore for MemoryPending {
         Ok(())
     }
 
-    async fn take(&self, state: &str) -> Result<Option<PendingFlow>, StoreError> {
-        let mut flows = locked(&self.0);
+    async fn take(&self, state: &str) -> Result<Option<PendingFlow>, OAuthStoreError> {
+        let mut flows = lock_unpoisoned(&self.0);
         let place = flows.iter().position(|(known, _)| known == state);
         Ok(place.and_then(|place| flows.remove(place)).map(|(_, flow)| flow))
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -75,7 +75,7 @@ mod tests {
     fn flow(user: &str) -> PendingFlow {
         PendingFlow {
             user: user.parse().unwrap(),
-            text: Secret::new("text"),
+            text: SecretText::new("text"),
             expires_at: Timestamp::UNIX_EPOCH,
         }
     }
@@ -108,6 +108,6 @@ mod tests {
         }
         assert_eq!(store.take("0").await.unwrap(), None);
         assert_eq!(store.take("1").await.unwrap(), Some(flow("user1")));
-        assert_eq!(locked(&store.0).len(), MAX_FLOWS - 1);
+        assert_eq!(lock_unpoisoned(&store.0).len(), MAX_FLOWS - 1);
     }
 }

@@ -31,10 +31,10 @@ mod requests;
 mod settings;
 mod store;
 
-pub use authorizer::{Authorizer, Clock, OAuth, OAuthParts, OAuthUpstream, Started};
-pub use complete::Callback;
+pub use authorizer::{OAuth, OAuthClock, OAuthParts, OAuthUpstream, StartedFlow, UserAuthorizer};
+pub use complete::OAuthCallback;
 pub use credentials::OAuthCredentials;
 pub use error::OAuthError;
 pub use memory::{MemoryPending, MemoryTokens};
 pub use settings::{OAuthSettings, RegisteredClient};
-pub use store::{PendingFlow, PendingStore, StoreError, TokenKey, TokenStore};
+pub use store::{OAuthStoreError, PendingFlow, PendingStore, TokenKey, TokenStore};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use toolyard_protocol::{UserId, secret::Secret};
+use toolyard_protocol::{UserId, secret::SecretText};
 
 use super::store::TokenKey;
 
@@ -20,12 +20,12 @@ const MAX_SCOPE_BYTES: usize = 256;
 /// What is kept for one user at one upstream.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Kept {
+pub(super) struct AuthorizationRecord {
     /// Where it is for. If the upstream moves to another URL, nothing of this is used there.
     pub(super) url: String,
     /// What the user said yes to.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) grant: Option<Grant>,
+    pub(super) grant: Option<OAuthGrant>,
     /// The last challenge that says something: where the search for the authorization server begins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) challenge: Option<String>,
@@ -36,13 +36,13 @@ pub(super) struct Kept {
 
 /// What the user said yes to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Grant {
+pub(super) struct OAuthGrant {
     /// The authorization server; its tokens are never shown to another one.
     pub(super) issuer: String,
-    pub(super) client: Client,
-    pub(super) access_token: Secret,
+    pub(super) client: OAuthClient,
+    pub(super) access_token: SecretText,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) refresh_token: Option<Secret>,
+    pub(super) refresh_token: Option<SecretText>,
     /// None: the server did not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) expires_at: Option<Timestamp>,
@@ -58,37 +58,37 @@ pub(super) struct Grant {
 
 /// Who we are at that authorization server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Client {
+pub(super) struct OAuthClient {
     pub(super) id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) secret: Option<Secret>,
+    pub(super) secret: Option<SecretText>,
     pub(super) redirect_uri: String,
 }
 
 /// A flow under way.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Pending {
+pub(super) struct PendingAuthorization {
     pub(super) upstream: String,
     pub(super) user: UserId,
     pub(super) url: String,
     pub(super) expires_at: Timestamp,
     pub(super) challenge: Option<String>,
-    pub(super) client: Client,
+    pub(super) client: OAuthClient,
     pub(super) issuer: String,
     /// Whether the answer has to name the issuer.
     pub(super) names_issuer: bool,
     pub(super) requested: Vec<String>,
     /// The secret half of PKCE.
-    pub(super) verifier: Secret,
+    pub(super) verifier: SecretText,
 }
 
-impl Pending {
-    pub(super) fn key(&self) -> TokenKey {
+impl PendingAuthorization {
+    pub(super) fn token_key(&self) -> TokenKey {
         TokenKey { upstream: self.upstream.clone(), user: self.user.clone() }
     }
 }
 
-impl Kept {
+impl AuthorizationRecord {
     /// Ends the grant, and remembers what to ask for when the user comes back.
     pub(super) fn end_grant(&mut self) {
         if let Some(grant) = self.grant.take() {
@@ -97,7 +97,7 @@ impl Kept {
     }
 }
 
-impl Grant {
+impl OAuthGrant {
     /// Whether it ends soon, or has ended.
     pub(super) fn is_due(&self, now: Timestamp) -> bool {
         self.expires_at.is_some_and(|end| end.duration_since(now).unsigned_abs() < EARLY || end < now)
@@ -128,12 +128,16 @@ pub(super) fn add_scopes(scopes: &mut Vec<String>, more: impl IntoIterator<Item 
 mod tests {
     use super::*;
 
-    fn grant(expires_at: Option<i64>, renewed_at: Option<i64>) -> Grant {
+    fn grant(expires_at: Option<i64>, renewed_at: Option<i64>) -> OAuthGrant {
         let at = |second: i64| Timestamp::from_second(second).unwrap();
-        Grant {
+        OAuthGrant {
             issuer: "https://as.example".to_owned(),
-            client: Client { id: "id".to_owned(), secret: None, redirect_uri: "http://localhost".to_owned() },
-            access_token: Secret::new("sesame"),
+            client: OAuthClient {
+                id: "id".to_owned(),
+                secret: None,
+                redirect_uri: "http://localhost".to_owned(),
+            },
+            access_token: SecretText::new("sesame"),
             refresh_token: None,
             expires_at: expires_at.map(at),
             renewed_at: renewed_at.map(at),
@@ -168,13 +172,13 @@ mod tests {
 
     #[test]
     fn a_record_survives_and_hides_its_secrets() {
-        let mut kept = Kept {
+        let mut kept = AuthorizationRecord {
             url: "https://u.example".to_owned(),
             grant: Some(grant(Some(7), Some(5))),
-            ..Kept::default()
+            ..AuthorizationRecord::default()
         };
         let text = serde_json::to_string(&kept).unwrap();
-        assert_eq!(serde_json::from_str::<Kept>(&text).unwrap(), kept);
+        assert_eq!(serde_json::from_str::<AuthorizationRecord>(&text).unwrap(), kept);
         assert!(text.contains("sesame") && !format!("{kept:?}").contains("sesame"));
 
         kept.end_grant();

@@ -8,13 +8,13 @@ use jiff::Timestamp;
 use rmcp::transport::auth::{AuthError, InMemoryCredentialStore, OAuthTokenResponse, StoredCredentials};
 use serde::Deserialize;
 use serde_json::json;
-use toolyard_protocol::secret::Secret;
+use toolyard_protocol::secret::SecretText;
 
-use super::discover::{discover, unlogged};
+use super::discover::{discover_authorization_server, without_logging};
 use super::error::OAuthError;
-use super::record::{Client, Grant, add_scopes};
-use super::register::config_of;
-use super::requests::Requests;
+use super::record::{OAuthClient, OAuthGrant, add_scopes};
+use super::register::client_config;
+use super::requests::StepHttpClient;
 
 /// Longest token, in bytes: it has to fit into a header.
 const MAX_TOKEN_BYTES: usize = 16 * 1024;
@@ -23,9 +23,9 @@ const MAX_LIFE: Duration = Duration::from_secs(10 * 366 * 24 * 3600);
 
 /// What came of it.
 #[derive(Debug)]
-pub(super) enum Renewal {
+pub(super) enum RenewalOutcome {
     /// New tokens.
-    Renewed(Box<Grant>),
+    Renewed(Box<OAuthGrant>),
     /// The authorization server does not know the refresh token or the client any more.
     Rejected,
     /// The upstream trusts another authorization server now; these tokens are not its business.
@@ -34,46 +34,51 @@ pub(super) enum Renewal {
 
 /// The answer of a token endpoint.
 #[derive(Deserialize)]
-struct Tokens {
-    access_token: Secret,
+struct TokenResponse {
+    access_token: SecretText,
     token_type: String,
     expires_in: Option<u64>,
-    refresh_token: Option<Secret>,
+    refresh_token: Option<SecretText>,
     scope: Option<String>,
 }
 
 /// Renews a grant at the authorization server that gave it.
-pub(super) async fn refresh(
+pub(super) async fn refresh_grant(
     url: &Uri,
-    requests: &Arc<Requests>,
+    requests: &Arc<StepHttpClient>,
     challenge: Option<&str>,
-    grant: &Grant,
-    refresh_token: &Secret,
+    grant: &OAuthGrant,
+    refresh_token: &SecretText,
     now: Timestamp,
-) -> Result<Renewal, OAuthError> {
-    let mut found = discover(url, requests, challenge).await?;
+) -> Result<RenewalOutcome, OAuthError> {
+    let mut found = discover_authorization_server(url, requests, challenge).await?;
     if found.issuer != grant.issuer {
-        return Ok(Renewal::Moved);
+        return Ok(RenewalOutcome::Moved);
     }
-    found.manager.configure_client(config_of(&grant.client)).map_err(|_| no_token(requests))?;
-    let stored = stored(&grant.client, refresh_token).await.map_err(|_| no_token(requests))?;
+    found.manager.configure_client(client_config(&grant.client)).map_err(|_| no_token_error(requests))?;
+    let stored =
+        rmcp_credential_store(&grant.client, refresh_token).await.map_err(|_| no_token_error(requests))?;
     found.manager.set_credential_store(stored);
-    match unlogged(found.manager.refresh_token()).await {
+    match without_logging(found.manager.refresh_token()).await {
         Ok(answer) => {
-            let renewed = grant_of(&answer, &grant.issuer, grant.client.clone(), &grant.scopes, now)?;
+            let renewed =
+                grant_from_response(&answer, &grant.issuer, grant.client.clone(), &grant.scopes, now)?;
             let requested = grant.requested.clone();
-            Ok(Renewal::Renewed(Box::new(Grant { renewed_at: Some(now), requested, ..renewed })))
+            Ok(RenewalOutcome::Renewed(Box::new(OAuthGrant { renewed_at: Some(now), requested, ..renewed })))
         }
-        Err(_) => match requests.refusal().as_deref() {
-            Some("invalid_grant" | "invalid_client" | "unauthorized_client") => Ok(Renewal::Rejected),
-            _ => Err(no_token(requests)),
+        Err(_) => match requests.error_code().as_deref() {
+            Some("invalid_grant" | "invalid_client" | "unauthorized_client") => Ok(RenewalOutcome::Rejected),
+            _ => Err(no_token_error(requests)),
         },
     }
 }
 
 /// The refresh token, where rmcp looks for it. Without scopes: leaving them out asks for the same as before, while
 /// rmcp would add some that were never given.
-async fn stored(client: &Client, refresh_token: &Secret) -> Result<InMemoryCredentialStore, AuthError> {
+async fn rmcp_credential_store(
+    client: &OAuthClient,
+    refresh_token: &SecretText,
+) -> Result<InMemoryCredentialStore, AuthError> {
     use rmcp::transport::auth::CredentialStore as _;
 
     let tokens = json!({ "access_token": "", "token_type": "bearer", "refresh_token": refresh_token });
@@ -86,28 +91,29 @@ async fn stored(client: &Client, refresh_token: &Secret) -> Result<InMemoryCrede
 
 /// Why there is no token: the request that failed, or what the server said no with. Never the answer itself, which may
 /// have tokens in it.
-pub(super) fn no_token(requests: &Requests) -> OAuthError {
-    requests.failure().unwrap_or_else(|| {
-        let reason = requests.refusal().unwrap_or_else(|| "its answer is not what OAuth asks for".to_owned());
+pub(super) fn no_token_error(requests: &StepHttpClient) -> OAuthError {
+    requests.request_failure().unwrap_or_else(|| {
+        let reason =
+            requests.error_code().unwrap_or_else(|| "its answer is not what OAuth asks for".to_owned());
         OAuthError::NoToken(reason)
     })
 }
 
 /// What an answer of the token endpoint gives. Where it does not speak of scopes, it gives those that were asked for.
-pub(super) fn grant_of(
+pub(super) fn grant_from_response(
     answer: &OAuthTokenResponse,
     issuer: &str,
-    client: Client,
+    client: OAuthClient,
     requested: &[String],
     now: Timestamp,
-) -> Result<Grant, OAuthError> {
+) -> Result<OAuthGrant, OAuthError> {
     let unusable = |what: &str| OAuthError::NoToken(what.to_owned());
-    let tokens = serde_json::to_value(answer).ok().and_then(|answer| Tokens::deserialize(answer).ok());
+    let tokens = serde_json::to_value(answer).ok().and_then(|answer| TokenResponse::deserialize(answer).ok());
     let tokens = tokens.ok_or_else(|| unusable("its answer is not what OAuth asks for"))?;
     if !tokens.token_type.eq_ignore_ascii_case("bearer") {
         return Err(unusable("it is not a bearer token"));
     }
-    let fits = |token: &Secret| (1..=MAX_TOKEN_BYTES).contains(&token.expose().len());
+    let fits = |token: &SecretText| (1..=MAX_TOKEN_BYTES).contains(&token.expose().len());
     if !fits(&tokens.access_token) || !tokens.refresh_token.as_ref().is_none_or(fits) {
         return Err(unusable("it is empty or too long"));
     }
@@ -117,7 +123,7 @@ pub(super) fn grant_of(
         Some(given) => add_scopes(&mut scopes, given.split_whitespace().map(str::to_owned)),
         None => add_scopes(&mut scopes, requested.iter().cloned()),
     }
-    Ok(Grant {
+    Ok(OAuthGrant {
         issuer: issuer.to_owned(),
         client,
         access_token: tokens.access_token,
@@ -137,11 +143,11 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
-    fn given(answer: Value) -> Result<Grant, OAuthError> {
+    fn given(answer: Value) -> Result<OAuthGrant, OAuthError> {
         let client =
-            Client { id: "id".to_owned(), secret: None, redirect_uri: "http://localhost".to_owned() };
+            OAuthClient { id: "id".to_owned(), secret: None, redirect_uri: "http://localhost".to_owned() };
         let answer = serde_json::from_value(answer).unwrap();
-        grant_of(&answer, "https://as.example", client, &["asked".to_owned()], NOW)
+        grant_from_response(&answer, "https://as.example", client, &["asked".to_owned()], NOW)
     }
 
     #[test]
@@ -151,7 +157,10 @@ mod tests {
             "scope": "x y", "id_token": "not kept",
         }));
         let grant = grant.unwrap();
-        assert_eq!((grant.access_token, grant.refresh_token), (Secret::new("a"), Some(Secret::new("r"))));
+        assert_eq!(
+            (grant.access_token, grant.refresh_token),
+            (SecretText::new("a"), Some(SecretText::new("r")))
+        );
         assert_eq!(grant.expires_at, Some(Timestamp::from_second(60).unwrap()));
         assert_eq!(grant.scopes, ["x", "y"]);
     }

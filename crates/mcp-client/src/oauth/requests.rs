@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use toolyard_net::HttpClient;
 use url::Url;
 
-use super::error::{OAuthError, foreign};
+use super::error::{OAuthError, sanitize_foreign_text};
 
 /// Largest answer. Metadata of large providers has some 10 KiB.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
@@ -25,19 +25,19 @@ const REQUEST_TIME: Duration = Duration::from_secs(10);
 /// Most redirects of one request.
 const MAX_REDIRECTS: usize = 5;
 /// Some servers turn away who has no name.
-const NAME: HeaderValue = HeaderValue::from_static("toolyard");
+const USER_AGENT_NAME: HeaderValue = HeaderValue::from_static("toolyard");
 
-pub(super) type Answer = http::Response<Vec<u8>>;
+pub(super) type OAuthResponse = http::Response<Vec<u8>>;
 
 /// The requests of one step.
 #[derive(Debug)]
-pub(super) struct Requests {
+pub(super) struct StepHttpClient {
     client: HttpClient,
-    trouble: Mutex<Trouble>,
+    trouble: Mutex<StepFailure>,
 }
 
 #[derive(Debug, Default)]
-struct Trouble {
+struct StepFailure {
     /// The first request that got no answer.
     failed: Option<OAuthError>,
     /// The error code of the last answer: `invalid_grant` and such.
@@ -46,54 +46,54 @@ struct Trouble {
 
 /// The form in which authorization servers say no.
 #[derive(Deserialize)]
-struct Refusal {
+struct OAuthErrorBody {
     error: String,
 }
 
-impl Requests {
+impl StepHttpClient {
     pub(super) fn new(client: HttpClient) -> Arc<Self> {
         Arc::new(Self { client, trouble: Mutex::default() })
     }
 
     /// Why there was no answer, if that was the case.
-    pub(super) fn failure(&self) -> Option<OAuthError> {
-        self.trouble().failed.clone()
+    pub(super) fn request_failure(&self) -> Option<OAuthError> {
+        self.lock_failure().failed.clone()
     }
 
     /// What the authorization server said no with, if it did.
-    pub(super) fn refusal(&self) -> Option<String> {
-        self.trouble().code.clone()
+    pub(super) fn error_code(&self) -> Option<String> {
+        self.lock_failure().code.clone()
     }
 
-    fn trouble(&self) -> MutexGuard<'_, Trouble> {
+    fn lock_failure(&self) -> MutexGuard<'_, StepFailure> {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) async fn answer(
+    pub(super) async fn send_following_redirects(
         &self,
         request: Request<Vec<u8>>,
         policy: OAuthHttpRedirectPolicy,
-    ) -> Result<Answer, OAuthError> {
-        let mut request = named(request);
+    ) -> Result<OAuthResponse, OAuthError> {
+        let mut request = with_user_agent(request);
         for _ in 0..=MAX_REDIRECTS {
-            let answer = self.send(&request).await?;
+            let answer = self.send_once(&request).await?;
             let follows = policy == OAuthHttpRedirectPolicy::Follow;
             match next_hop(&request, &answer).filter(|_| follows) {
-                Some(next) => request = redirected(request, &next)?,
+                Some(next) => request = redirect_request(request, &next)?,
                 None => return Ok(answer),
             }
         }
         Err(OAuthError::BadMetadata(format!("more than {MAX_REDIRECTS} redirects")))
     }
 
-    async fn send(&self, request: &Request<Bytes>) -> Result<Answer, OAuthError> {
-        self.trouble().code = None;
+    async fn send_once(&self, request: &Request<Bytes>) -> Result<OAuthResponse, OAuthError> {
+        self.lock_failure().code = None;
         let answer = self.client.send(request.clone().map(Full::new)).await?;
         let (status, headers) = (answer.status, answer.headers.clone());
         let body = if is_stream(&headers) { Bytes::new() } else { answer.bytes(MAX_ANSWER_BYTES).await? };
         let refusal =
-            status.is_client_error().then(|| serde_json::from_slice::<Refusal>(&body).ok()).flatten();
-        self.trouble().code = refusal.map(|refusal| foreign(&refusal.error));
+            status.is_client_error().then(|| serde_json::from_slice::<OAuthErrorBody>(&body).ok()).flatten();
+        self.lock_failure().code = refusal.map(|refusal| sanitize_foreign_text(&refusal.error));
         let mut answer = http::Response::new(body.to_vec());
         *answer.status_mut() = status;
         *answer.headers_mut() = headers;
@@ -101,25 +101,26 @@ impl Requests {
     }
 }
 
-impl OAuthHttpClient for Requests {
+impl OAuthHttpClient for StepHttpClient {
     fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
         Box::pin(async move {
             let OAuthHttpRequest { request, redirect_policy, .. } = request;
-            let answer = match timeout(REQUEST_TIME, self.answer(request, redirect_policy)).await {
-                Ok(answer) => answer,
-                Err(_) => Err(OAuthError::TimedOut(REQUEST_TIME)),
-            };
+            let answer =
+                match timeout(REQUEST_TIME, self.send_following_redirects(request, redirect_policy)).await {
+                    Ok(answer) => answer,
+                    Err(_) => Err(OAuthError::TimedOut(REQUEST_TIME)),
+                };
             answer.map_err(|error| {
-                self.trouble().failed.get_or_insert_with(|| error.clone());
+                self.lock_failure().failed.get_or_insert_with(|| error.clone());
                 error.into()
             })
         })
     }
 }
 
-fn named(request: Request<Vec<u8>>) -> Request<Bytes> {
+fn with_user_agent(request: Request<Vec<u8>>) -> Request<Bytes> {
     let mut request = request.map(Bytes::from);
-    request.headers_mut().entry(USER_AGENT).or_insert(NAME);
+    request.headers_mut().entry(USER_AGENT).or_insert(USER_AGENT_NAME);
     request
 }
 
@@ -129,13 +130,13 @@ fn is_stream(headers: &HeaderMap) -> bool {
 }
 
 /// Where a redirect leads that keeps method and body. Others would turn a registration into a GET.
-fn next_hop(request: &Request<Bytes>, answer: &Answer) -> Option<Url> {
+fn next_hop(request: &Request<Bytes>, answer: &OAuthResponse) -> Option<Url> {
     let keeps = matches!(answer.status(), StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
     let location = answer.headers().get(LOCATION).filter(|_| keeps)?;
     Url::parse(&request.uri().to_string()).ok()?.join(location.to_str().ok()?).ok()
 }
 
-fn redirected(mut request: Request<Bytes>, next: &Url) -> Result<Request<Bytes>, OAuthError> {
+fn redirect_request(mut request: Request<Bytes>, next: &Url) -> Result<Request<Bytes>, OAuthError> {
     let before = request.uri().clone();
     let next =
         Uri::try_from(next.as_str()).map_err(|_| OAuthError::BadMetadata("a redirect to no URL".into()))?;
@@ -157,7 +158,7 @@ mod tests {
 
     fn after(from: &str, to: &str) -> Result<Request<Bytes>, OAuthError> {
         let request = Request::post(from).header(AUTHORIZATION, "Basic sesame").body(Bytes::from("{}"));
-        redirected(request.unwrap(), &Url::parse(to).unwrap())
+        redirect_request(request.unwrap(), &Url::parse(to).unwrap())
     }
 
     #[test]

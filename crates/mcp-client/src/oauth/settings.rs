@@ -1,7 +1,7 @@
 //! Who we are, for one server, and what we ask for.
 
 use serde_json::{Value, json};
-use toolyard_protocol::secret::Secret;
+use toolyard_protocol::secret::SecretText;
 use url::{Host, Url};
 
 /// How we present ourselves to the authorization server of one upstream.
@@ -25,7 +25,7 @@ pub struct RegisteredClient {
     /// Its id.
     pub id: String,
     /// Its secret, where it has one.
-    pub secret: Option<Secret>,
+    pub secret: Option<SecretText>,
     /// The authorization server that knows it. Another one is refused; if this is not said, the one that the upstream
     /// names gets to see the secret.
     pub issuer: Option<String>,

@@ -8,11 +8,11 @@ const CHUNK: usize = 64 * 1024;
 
 /// What becomes of a line that is too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TooLong {
+pub(super) enum LongLinePolicy {
     /// The reading ends: nobody knows what was lost.
-    Fails,
+    Fail,
     /// The rest of the line is left out.
-    IsCut,
+    Truncate,
 }
 
 /// Why there are no more lines.
@@ -31,20 +31,20 @@ pub(super) struct LineReader<R> {
     /// Up to here there is no line end.
     looked_at: usize,
     limit: usize,
-    too_long: TooLong,
+    too_long: LongLinePolicy,
     /// Within a line whose start was given out already.
     skipping: bool,
 }
 
 impl<R: AsyncRead + Unpin> LineReader<R> {
-    pub(super) fn new(from: R, limit: usize, too_long: TooLong) -> Self {
+    pub(super) fn new(from: R, limit: usize, too_long: LongLinePolicy) -> Self {
         Self { from, buffer: BytesMut::new(), looked_at: 0, limit, too_long, skipping: false }
     }
 
     /// The next line without its line end, none after the last. Empty lines are left out. Safe to drop while it waits.
     pub(super) async fn next(&mut self) -> Result<Option<BytesMut>, LineError> {
         loop {
-            if let Some(line) = self.take()? {
+            if let Some(line) = self.take_line()? {
                 if !line.is_empty() {
                     return Ok(Some(line));
                 }
@@ -59,14 +59,14 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
     }
 
-    fn take(&mut self) -> Result<Option<BytesMut>, LineError> {
+    fn take_line(&mut self) -> Result<Option<BytesMut>, LineError> {
         let end = self.buffer[self.looked_at..].iter().position(|byte| *byte == b'\n');
         let Some(end) = end.map(|end| self.looked_at + end) else {
             self.looked_at = self.buffer.len();
             if self.buffer.len() <= self.limit {
                 return Ok(None);
             }
-            return self.overlong();
+            return self.take_overlong_line();
         };
         self.looked_at = 0;
         let mut line = self.buffer.split_to(end + 1);
@@ -78,16 +78,16 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             line.clear();
         } else if line.len() > self.limit {
             match self.too_long {
-                TooLong::Fails => return Err(LineError::TooLong(self.limit)),
-                TooLong::IsCut => line.truncate(self.limit),
+                LongLinePolicy::Fail => return Err(LineError::TooLong(self.limit)),
+                LongLinePolicy::Truncate => line.truncate(self.limit),
             }
         }
         Ok(Some(line))
     }
 
     /// The buffer is full and no line end in it.
-    fn overlong(&mut self) -> Result<Option<BytesMut>, LineError> {
-        if self.too_long == TooLong::Fails {
+    fn take_overlong_line(&mut self) -> Result<Option<BytesMut>, LineError> {
+        if self.too_long == LongLinePolicy::Fail {
             return Err(LineError::TooLong(self.limit));
         }
         let mut line = std::mem::take(&mut self.buffer);
@@ -104,7 +104,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
 mod tests {
     use super::*;
 
-    async fn all(text: &str, limit: usize, too_long: TooLong) -> Result<Vec<String>, LineError> {
+    async fn all(text: &str, limit: usize, too_long: LongLinePolicy) -> Result<Vec<String>, LineError> {
         let mut reader = LineReader::new(text.as_bytes(), limit, too_long);
         let mut found = Vec::new();
         while let Some(line) = reader.next().await? {
@@ -115,18 +115,18 @@ mod tests {
 
     #[tokio::test]
     async fn lines_are_found_with_either_line_end() {
-        let found = all("one\r\n\n\r\ntwo\nthree", 10, TooLong::Fails).await.unwrap();
+        let found = all("one\r\n\n\r\ntwo\nthree", 10, LongLinePolicy::Fail).await.unwrap();
         assert_eq!(found, ["one", "two", "three"]);
-        assert!(all("", 10, TooLong::Fails).await.unwrap().is_empty());
+        assert!(all("", 10, LongLinePolicy::Fail).await.unwrap().is_empty());
     }
 
     #[tokio::test]
     async fn a_line_that_is_too_long_fails_or_is_cut() {
         for text in ["12345\n123456\nx\n", "12345\n123456"] {
-            assert!(matches!(all(text, 5, TooLong::Fails).await, Err(LineError::TooLong(5))), "{text}");
+            assert!(matches!(all(text, 5, LongLinePolicy::Fail).await, Err(LineError::TooLong(5))), "{text}");
         }
         let long = format!("12345\n{}\nx\n", "1234567".repeat(100_000));
-        assert_eq!(all(&long, 5, TooLong::IsCut).await.unwrap(), ["12345", "12345", "x"]);
-        assert_eq!(all("123456789", 5, TooLong::IsCut).await.unwrap(), ["12345"]);
+        assert_eq!(all(&long, 5, LongLinePolicy::Truncate).await.unwrap(), ["12345", "12345", "x"]);
+        assert_eq!(all("123456789", 5, LongLinePolicy::Truncate).await.unwrap(), ["12345"]);
     }
 }

@@ -13,20 +13,23 @@ use tokio::{
 use toolyard_protocol::JsonLine;
 
 use super::{
-    Outgoing,
-    line::{LineReader, TooLong},
+    OutgoingMessage,
+    line::{LineReader, LongLinePolicy},
 };
-use crate::{error::ClientError, events::CloseReason, limits::Limits, transport::StdioCommand, wire::Wire};
+use crate::{
+    error::McpClientError, events::CloseReason, limits::ClientLimits, transport::StdioCommand,
+    wire::McpConnection,
+};
 
 /// Longest line of complaints that is logged.
-const MAX_COMPLAINT: usize = 8 * 1024;
+const MAX_STDERR_LINE: usize = 8 * 1024;
 /// How long the end of a process may lag behind the end of its output, and the last output behind its end.
 pub(crate) const DRAIN_WAIT: Duration = Duration::from_secs(1);
 
 /// A started process.
-pub(crate) struct Started {
+pub(crate) struct StartedProcess {
     child: Child,
-    group: Group,
+    group: ProcessGroup,
     stdin: ChildStdin,
     stdout: ChildStdout,
     stderr: ChildStderr,
@@ -34,7 +37,7 @@ pub(crate) struct Started {
 }
 
 /// Starts the process in a group of its own, so that what it starts ends with it.
-pub(crate) fn start(command: &StdioCommand) -> Result<Started, ClientError> {
+pub(crate) fn start_process(command: &StdioCommand) -> Result<StartedProcess, McpClientError> {
     let mut process = Command::new(&command.program);
     process
         .args(&command.args)
@@ -50,59 +53,65 @@ pub(crate) fn start(command: &StdioCommand) -> Result<Started, ClientError> {
     }
     let program = command.program.clone();
     let failed =
-        |why: String| ClientError::NotSent(format!("`{}` could not be started: {why}", command.program));
+        |why: String| McpClientError::NotSent(format!("`{}` could not be started: {why}", command.program));
     let mut child = process.spawn().map_err(|error| failed(error.to_string()))?;
-    let group = Group::of(&child);
+    let group = ProcessGroup::from_child(&child);
     match (group, child.stdin.take(), child.stdout.take(), child.stderr.take()) {
         (Some(group), Some(stdin), Some(stdout), Some(stderr)) => {
-            Ok(Started { child, group, stdin, stdout, stderr, program })
+            Ok(StartedProcess { child, group, stdin, stdout, stderr, program })
         }
         _ => Err(failed("it has no input or output".to_owned())),
     }
 }
 
 /// Runs the process until the stop, or until it ends by itself.
-pub(crate) fn run(wire: Wire, started: Started, queue: mpsc::Receiver<Outgoing>, limits: &Limits) {
-    let Started { child, group, stdin, stdout, stderr, program } = started;
+pub(crate) fn run_process(
+    wire: McpConnection,
+    started: StartedProcess,
+    queue: mpsc::Receiver<OutgoingMessage>,
+    limits: &ClientLimits,
+) {
+    let StartedProcess { child, group, stdin, stdout, stderr, program } = started;
     let tasks = wire.hub().tasks.clone();
     let (bytes, exit) = (limits.message_bytes, limits.exit);
     // Both are read until the process is gone: one that cannot say goodbye dies of the attempt.
-    let mut logging = tasks.spawn(log(stderr, program));
+    let mut logging = tasks.spawn(log_stderr(stderr, program));
     tasks.spawn(async move {
-        let stop = wire.hub().tasks.stop().clone();
-        let mut reading = wire.hub().tasks.spawn(read(wire.clone(), stdout, bytes));
-        let mut writing = wire.hub().tasks.spawn(stop.clone().run_until_cancelled_owned(write(stdin, queue)));
-        let mut keeper = Keeper { child, group, exit };
+        let stop = wire.hub().tasks.stop_token().clone();
+        let mut reading = wire.hub().tasks.spawn(read_output(wire.clone(), stdout, bytes));
+        let mut writing =
+            wire.hub().tasks.spawn(stop.clone().run_until_cancelled_owned(write_input(stdin, queue)));
+        let mut keeper = ProcessKeeper { child, group, exit };
         let lost = tokio::select! {
             biased;
             () = stop.cancelled() => None,
-            status = keeper.child.wait() => Some(ended(status)),
+            status = keeper.child.wait() => Some(exit_text(status)),
             why = &mut reading => Some(why.unwrap_or_else(|_| "reading its output failed".to_owned())),
             _ = &mut writing => Some("the process takes no more input".to_owned()),
         };
         let reason = match lost {
-            None => CloseReason::Asked,
-            Some(why) => CloseReason::Lost(keeper.last_words(&mut reading).await.unwrap_or(why)),
+            None => CloseReason::Requested,
+            Some(why) => CloseReason::Lost(keeper.exit_reason(&mut reading).await.unwrap_or(why)),
         };
         // Ends the writer and with it the process's input.
-        wire.hub().end(reason);
+        wire.hub().close(reason);
         if !writing.is_finished() {
             let _ = writing.await;
         }
-        keeper.end().await;
+        keeper.end_process().await;
         reading.abort();
         let _ = timeout(DRAIN_WAIT, &mut logging).await;
         logging.abort();
     });
 }
 
-async fn read(wire: Wire, stdout: ChildStdout, limit: usize) -> String {
-    let mut lines = LineReader::new(stdout, limit, TooLong::Fails);
+async fn read_output(wire: McpConnection, stdout: ChildStdout, limit: usize) -> String {
+    let mut lines = LineReader::new(stdout, limit, LongLinePolicy::Fail);
     loop {
         match lines.next().await {
             Ok(Some(line)) => {
                 if let Some(pipe) = wire.pipe() {
-                    pipe.receive(&wire, &line);
+                    pipe.handle_message(&wire, &line);
                 }
             }
             Ok(None) => return "the process closed its output".to_owned(),
@@ -111,29 +120,29 @@ async fn read(wire: Wire, stdout: ChildStdout, limit: usize) -> String {
     }
 }
 
-async fn write(stdin: ChildStdin, mut queue: mpsc::Receiver<Outgoing>) {
+async fn write_input(stdin: ChildStdin, mut queue: mpsc::Receiver<OutgoingMessage>) {
     let mut stdin = BufWriter::new(stdin);
     while let Some(message) = queue.recv().await {
-        message.begin();
+        message.mark_written();
         let line = JsonLine::from_json(message.text.as_str()).into_terminated();
         let written = stdin.write_all(line.as_bytes()).await;
         let flushed = if queue.is_empty() { stdin.flush().await } else { Ok(()) };
         if let Err(error) = written.and(flushed) {
-            message.failed();
+            message.mark_unwritten();
             tracing::debug!(%error, "the process takes no more input");
             return;
         }
     }
 }
 
-async fn log(stderr: ChildStderr, program: String) {
-    let mut lines = LineReader::new(stderr, MAX_COMPLAINT, TooLong::IsCut);
+async fn log_stderr(stderr: ChildStderr, program: String) {
+    let mut lines = LineReader::new(stderr, MAX_STDERR_LINE, LongLinePolicy::Truncate);
     while let Ok(Some(line)) = lines.next().await {
         tracing::info!(target: "toolyard_mcp_client::stderr", program, "{}", String::from_utf8_lossy(&line));
     }
 }
 
-fn ended(status: std::io::Result<ExitStatus>) -> String {
+fn exit_text(status: std::io::Result<ExitStatus>) -> String {
     match status {
         Ok(status) => format!("the process ended: {status}"),
         Err(error) => format!("the process ended: {error}"),
@@ -141,47 +150,47 @@ fn ended(status: std::io::Result<ExitStatus>) -> String {
 }
 
 /// Sees to it that the process ends, and that nothing of it is left.
-struct Keeper {
+struct ProcessKeeper {
     child: Child,
-    group: Group,
+    group: ProcessGroup,
     exit: Duration,
 }
 
-impl Keeper {
+impl ProcessKeeper {
     /// The connection is lost. If that is because the process is gone: how it went, after all that it had to say was
     /// read.
-    async fn last_words(&mut self, reading: &mut JoinHandle<String>) -> Option<String> {
+    async fn exit_reason(&mut self, reading: &mut JoinHandle<String>) -> Option<String> {
         let status = timeout(DRAIN_WAIT, self.child.wait()).await.ok()?;
-        self.group.end(Signal::KILL);
+        self.group.end_group(Signal::KILL);
         if !reading.is_finished() {
             let _ = timeout(DRAIN_WAIT, reading).await;
         }
-        Some(ended(status))
+        Some(exit_text(status))
     }
 
     /// Its input is closed already. Waits, asks, waits, insists; and reaps.
-    async fn end(mut self) {
+    async fn end_process(mut self) {
         if timeout(self.exit, self.child.wait()).await.is_err() {
-            self.group.signal(Signal::TERM);
+            self.group.send_signal(Signal::TERM);
             if timeout(self.exit, self.child.wait()).await.is_err() {
-                self.group.signal(Signal::KILL);
+                self.group.send_signal(Signal::KILL);
                 let _ = timeout(self.exit, self.child.wait()).await;
             }
         }
-        self.group.end(Signal::KILL);
+        self.group.end_group(Signal::KILL);
     }
 }
 
 /// The process and all that it started. Killed when it is dropped: a runtime that shuts down runs no task to its end.
-struct Group(Option<Pid>);
+struct ProcessGroup(Option<Pid>);
 
-impl Group {
-    fn of(child: &Child) -> Option<Self> {
+impl ProcessGroup {
+    fn from_child(child: &Child) -> Option<Self> {
         let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw)?;
         Some(Self(Some(pid)))
     }
 
-    fn signal(&self, signal: Signal) {
+    fn send_signal(&self, signal: Signal) {
         if let Some(pid) = self.0 {
             // It may be gone already.
             let _ = kill_process_group(pid, signal);
@@ -189,14 +198,14 @@ impl Group {
     }
 
     /// A last signal: what is left of the group once its first process is gone.
-    fn end(&mut self, signal: Signal) {
-        self.signal(signal);
+    fn end_group(&mut self, signal: Signal) {
+        self.send_signal(signal);
         self.0 = None;
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
-        self.end(Signal::KILL);
+        self.end_group(Signal::KILL);
     }
 }

@@ -12,31 +12,34 @@ use tokio_tungstenite::{
     WebSocketStream, client_async_with_config,
     tungstenite::{Error, Message, client::IntoClientRequest as _, protocol::WebSocketConfig},
 };
-use toolyard_net::Stream;
+use toolyard_net::DialedStream;
 
-use super::Outgoing;
+use super::OutgoingMessage;
 use crate::{
-    credentials::Challenge, error::ClientError, events::CloseReason, limits::shown,
-    transport::WebSocketTarget, wire::Wire,
+    credentials::AuthChallenge, error::McpClientError, events::CloseReason, limits::truncate_text,
+    transport::WebSocketTarget, wire::McpConnection,
 };
 
 /// For the opening of a socket, without the time for credentials.
 const DIAL_WAIT: Duration = Duration::from_secs(10);
 
-type Socket = WebSocketStream<Stream>;
+type McpSocket = WebSocketStream<DialedStream>;
 
 /// Opens the socket; meets a challenge once.
-pub(crate) async fn dial(target: &WebSocketTarget, limit: usize) -> Result<Socket, ClientError> {
+pub(crate) async fn dial_websocket(
+    target: &WebSocketTarget,
+    limit: usize,
+) -> Result<McpSocket, McpClientError> {
     let mut met = false;
     loop {
         let headers = target.credentials.headers().await?;
-        let opened = timeout(DIAL_WAIT, open(target, headers, limit)).await;
-        let late = || ClientError::NotSent(format!("the socket did not open within {DIAL_WAIT:?}"));
+        let opened = timeout(DIAL_WAIT, open_websocket(target, headers, limit)).await;
+        let late = || McpClientError::NotSent(format!("the socket did not open within {DIAL_WAIT:?}"));
         match opened.map_err(|_| late())? {
-            Err(ClientError::AuthorizationNeeded { challenge: Some(challenge) }) if !met => {
+            Err(McpClientError::AuthorizationNeeded { challenge: Some(challenge) }) if !met => {
                 met = true;
-                if !target.credentials.challenged(&challenge).await? {
-                    return Err(ClientError::AuthorizationNeeded { challenge: Some(challenge) });
+                if !target.credentials.handle_challenge(&challenge).await? {
+                    return Err(McpClientError::AuthorizationNeeded { challenge: Some(challenge) });
                 }
             }
             other => return other,
@@ -44,12 +47,12 @@ pub(crate) async fn dial(target: &WebSocketTarget, limit: usize) -> Result<Socke
     }
 }
 
-async fn open(
+async fn open_websocket(
     target: &WebSocketTarget,
     headers: http::HeaderMap,
     limit: usize,
-) -> Result<Socket, ClientError> {
-    let not_sent = |error: Error| ClientError::NotSent(error.to_string());
+) -> Result<McpSocket, McpClientError> {
+    let not_sent = |error: Error| McpClientError::NotSent(error.to_string());
     let url = target.url.uri().to_string().replacen("http", "ws", 1);
     let mut request = url.into_client_request().map_err(not_sent)?;
     request.headers_mut().extend(headers);
@@ -61,39 +64,50 @@ async fn open(
         .write_buffer_size(0);
     match client_async_with_config(request, stream, Some(config)).await {
         Ok((socket, _)) => Ok(socket),
-        Err(Error::Http(answer)) => Err(refused(&answer)),
+        Err(Error::Http(answer)) => Err(refusal_error(&answer)),
         Err(error) => Err(not_sent(error)),
     }
 }
 
-fn refused(answer: &http::Response<Option<Vec<u8>>>) -> ClientError {
+fn refusal_error(answer: &http::Response<Option<Vec<u8>>>) -> McpClientError {
     let status = answer.status();
     if status == StatusCode::UNAUTHORIZED || status == StatusCode::FORBIDDEN {
         let values = answer.headers().get_all(names::WWW_AUTHENTICATE).iter();
         let www_authenticate = values.filter_map(|value| Some(value.to_str().ok()?.to_owned())).collect();
-        return ClientError::AuthorizationNeeded { challenge: Some(Challenge { status, www_authenticate }) };
+        return McpClientError::AuthorizationNeeded {
+            challenge: Some(AuthChallenge { status, www_authenticate }),
+        };
     }
-    ClientError::Status { status, text: shown(answer.body().as_deref().unwrap_or_default()) }
+    McpClientError::Status { status, text: truncate_text(answer.body().as_deref().unwrap_or_default()) }
 }
 
 /// Runs the socket until the stop, or until it closes.
-pub(crate) fn run(wire: Wire, socket: Socket, queue: mpsc::Receiver<Outgoing>, ping: Duration) {
+pub(crate) fn run_websocket(
+    wire: McpConnection,
+    socket: McpSocket,
+    queue: mpsc::Receiver<OutgoingMessage>,
+    ping: Duration,
+) {
     let tasks = wire.hub().tasks.clone();
     tasks.spawn(async move {
-        let stop = wire.hub().tasks.stop().clone();
+        let stop = wire.hub().tasks.stop_token().clone();
         let (mut sink, stream) = socket.split();
         let reason = tokio::select! {
             biased;
-            () = stop.cancelled() => CloseReason::Asked,
-            why = read(&wire, stream, ping * 2) => CloseReason::Lost(why),
-            why = write(&mut sink, queue, ping) => CloseReason::Lost(why),
+            () = stop.cancelled() => CloseReason::Requested,
+            why = read_messages(&wire, stream, ping * 2) => CloseReason::Lost(why),
+            why = write_messages(&mut sink, queue, ping) => CloseReason::Lost(why),
         };
-        wire.hub().end(reason);
+        wire.hub().close(reason);
         let _ = timeout(wire.courtesy(), sink.close()).await;
     });
 }
 
-async fn read(wire: &Wire, mut stream: SplitStream<Socket>, silence: Duration) -> String {
+async fn read_messages(
+    wire: &McpConnection,
+    mut stream: SplitStream<McpSocket>,
+    silence: Duration,
+) -> String {
     loop {
         let message = match timeout(silence, stream.next()).await {
             Err(_) => return "the socket is silent".to_owned(),
@@ -104,7 +118,7 @@ async fn read(wire: &Wire, mut stream: SplitStream<Socket>, silence: Duration) -
         match message {
             Message::Text(text) => {
                 if let Some(pipe) = wire.pipe() {
-                    pipe.receive(wire, text.as_bytes());
+                    pipe.handle_message(wire, text.as_bytes());
                 }
             }
             Message::Close(Some(frame)) => {
@@ -116,9 +130,9 @@ async fn read(wire: &Wire, mut stream: SplitStream<Socket>, silence: Duration) -
     }
 }
 
-async fn write(
-    sink: &mut SplitSink<Socket, Message>,
-    mut queue: mpsc::Receiver<Outgoing>,
+async fn write_messages(
+    sink: &mut SplitSink<McpSocket, Message>,
+    mut queue: mpsc::Receiver<OutgoingMessage>,
     every: Duration,
 ) -> String {
     let mut ping = interval_at(Instant::now() + every, every);
@@ -126,7 +140,7 @@ async fn write(
         let message = tokio::select! {
             message = queue.recv() => match message {
                 Some(message) => {
-                    message.begin();
+                    message.mark_written();
                     Message::text(message.text)
                 }
                 None => return "nobody writes any more".to_owned(),

@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use toolyard_mcp_client::{Answer, Ask, Client, Era, RequestOptions, ToolCall};
-use toolyard_testkit::upstream::{Behave, On};
+use toolyard_mcp_client::{
+    McpClient, ProtocolEra, RequestOptions, ServerRequest, ToolCallParams, UpstreamReply,
+};
+use toolyard_testkit::upstream::{InjectedFault, RequestMatch};
 
 use crate::{
     peer::Peer,
@@ -11,7 +13,7 @@ use crate::{
 };
 
 /// Answers one question as a user would who says yes.
-async fn say_yes(asks: &mut mpsc::Receiver<Ask>) -> (String, Value) {
+async fn say_yes(asks: &mut mpsc::Receiver<ServerRequest>) -> (String, Value) {
     let ask = asks.recv().await.unwrap();
     let answer = match ask.method.as_str() {
         "elicitation/create" => {
@@ -26,19 +28,19 @@ async fn say_yes(asks: &mut mpsc::Receiver<Ask>) -> (String, Value) {
     (ask.method, value(&ask.params.unwrap()))
 }
 
-async fn asking_client(world: &World, way: Way, handler: Option<mpsc::Sender<Ask>>) -> Client {
-    let mut options = world.options(Era::Handshake);
+async fn asking_client(world: &World, way: Way, handler: Option<mpsc::Sender<ServerRequest>>) -> McpClient {
+    let mut options = world.options(ProtocolEra::Handshake);
     options.capabilities = raw(json!({ "elicitation": {} }));
     options.asks = handler;
     world.connect_with(way, options).await
 }
 
-async fn ask_for_input(client: &Client, asks: Option<mpsc::Sender<Ask>>) -> Value {
+async fn ask_for_input(client: &McpClient, asks: Option<mpsc::Sender<ServerRequest>>) -> Value {
     let options = RequestOptions { asks, ..RequestOptions::default() };
     let message = raw(json!({ "message": "who?" }));
-    let answer = client.call_tool(ToolCall::new("test_elicitation", Some(&message)), options).await;
+    let answer = client.call_tool(ToolCallParams::new("test_elicitation", Some(&message)), options).await;
     match answer {
-        Ok(Answer::Complete(result)) => value(&result)["content"][0]["text"].clone(),
+        Ok(UpstreamReply::Complete(result)) => value(&result)["content"][0]["text"].clone(),
         Ok(other) => panic!("{other:?}"),
         Err(error) => error.to_string().into(),
     }
@@ -83,13 +85,13 @@ async fn what_was_not_declared_is_refused_even_if_somebody_could_answer() {
     // The fixture would not even ask; this one does.
     let question = json!({ "jsonrpc": "2.0", "id": 0, "method": "sampling/createMessage", "params": {} });
     let stream = format!("data: {question}\n\n");
-    world.upstream.when(
-        On::tool("test_sampling"),
-        Behave::Raw(200, "text/event-stream".to_owned(), stream.into_bytes()),
+    world.upstream.inject_fault(
+        RequestMatch::for_tool("test_sampling"),
+        InjectedFault::Raw(200, "text/event-stream".to_owned(), stream.into_bytes()),
     );
-    let lost = client.call_tool(ToolCall::new("test_sampling", None), options).await;
+    let lost = client.call_tool(ToolCallParams::new("test_sampling", None), options).await;
     assert!(lost.is_err());
-    let answers = world.upstream.wait_seen("answer", 1).await;
+    let answers = world.upstream.wait_messages("answer", 1).await;
     let answer: Value = serde_json::from_slice(&answers[0].raw).unwrap();
     assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(0), &json!(-32601)));
     assert!(asks.recv().await.is_none());
@@ -101,11 +103,12 @@ async fn a_ping_is_always_answered() {
     let client = asking_client(&world, Way::Http, None).await;
     let ping = json!({ "jsonrpc": "2.0", "id": "p", "method": "ping" });
     let stream = format!("data: {ping}\n\n");
-    world
-        .upstream
-        .when(On::tool("echo"), Behave::Raw(200, "text/event-stream".to_owned(), stream.into_bytes()));
-    let _ = client.call_tool(ToolCall::new("echo", None), RequestOptions::default()).await;
-    let answers = world.upstream.wait_seen("answer", 1).await;
+    world.upstream.inject_fault(
+        RequestMatch::for_tool("echo"),
+        InjectedFault::Raw(200, "text/event-stream".to_owned(), stream.into_bytes()),
+    );
+    let _ = client.call_tool(ToolCallParams::new("echo", None), RequestOptions::default()).await;
+    let answers = world.upstream.wait_messages("answer", 1).await;
     let answer: Value = serde_json::from_slice(&answers[0].raw).unwrap();
     assert_eq!(answer, json!({ "jsonrpc": "2.0", "id": "p", "result": {} }));
 }
@@ -121,7 +124,7 @@ async fn a_question_dies_with_the_call_that_it_belongs_to() {
     };
     ask.cancelled.cancelled().await;
     assert_eq!(world.upstream.wait_cancelled(1).await[0].name, "test_elicitation");
-    assert!(world.upstream.seen("answer").is_empty());
+    assert!(world.upstream.messages("answer").is_empty());
 }
 
 #[tokio::test]
@@ -137,7 +140,7 @@ async fn dropping_a_question_refuses_it() {
 async fn the_standing_stream_is_open_for_questions_before_the_first_request() {
     let (world, peer) = (World::new().await, Peer::start().await);
     let (to, mut asks) = mpsc::channel(1);
-    let mut options = world.options(Era::Handshake);
+    let mut options = world.options(ProtocolEra::Handshake);
     options.capabilities = raw(json!({ "elicitation": {} }));
     options.asks = Some(to);
     let playing = async {
@@ -148,7 +151,7 @@ async fn the_standing_stream_is_open_for_questions_before_the_first_request() {
         assert!(get.head.contains("mcp-session-id: s"), "{}", get.head);
         get.stream().await
     };
-    let (client, mut stream) = tokio::join!(Client::connect(http_to(&peer.url()), options), playing);
+    let (client, mut stream) = tokio::join!(McpClient::connect(http_to(&peer.url()), options), playing);
     let client = client.unwrap();
     stream.event(&json!({ "jsonrpc": "2.0", "id": 0, "method": "elicitation/create", "params": {} })).await;
     say_yes(&mut asks).await;
@@ -161,10 +164,12 @@ async fn the_standing_stream_is_open_for_questions_before_the_first_request() {
 #[tokio::test]
 async fn questions_at_once_are_bounded() {
     let (world, peer) = (World::new().await, Peer::start().await);
-    let mut options = world.options(Era::Handshake);
+    let mut options = world.options(ProtocolEra::Handshake);
     options.capabilities = raw(json!({ "elicitation": {} }));
-    let (client, ()) =
-        tokio::join!(Client::connect(http_to(&peer.url()), options), peer.handshake(json!({ "tools": {} })));
+    let (client, ()) = tokio::join!(
+        McpClient::connect(http_to(&peer.url()), options),
+        peer.handshake(json!({ "tools": {} }))
+    );
     let client = client.unwrap();
     let (to, mut asks) = mpsc::channel(32);
     let wants = RequestOptions { asks: Some(to), ..RequestOptions::default() };
@@ -191,7 +196,7 @@ async fn questions_at_once_are_bounded() {
         asks.recv().await.unwrap();
     };
     tokio::select! {
-        answer = client.call_tool(ToolCall::new("x", None), wants) => panic!("{answer:?}"),
+        answer = client.call_tool(ToolCallParams::new("x", None), wants) => panic!("{answer:?}"),
         () = playing => {}
     }
 }

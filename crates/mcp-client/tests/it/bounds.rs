@@ -6,9 +6,11 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::mpsc};
 use tokio_tungstenite::tungstenite::Message;
-use toolyard_mcp_client::{Client, ClientError, Era, StaticHeaders, Transport, WebSocketTarget};
-use toolyard_net::{Dialer, Guard, OutsideUrl};
-use toolyard_testkit::upstream::{Behave, On, Options as Upstream, odd};
+use toolyard_mcp_client::{
+    McpClient, McpClientError, McpTransport, ProtocolEra, StaticHeaders, WebSocketTarget,
+};
+use toolyard_net::{Guard, GuardedDialer, OutsideUrl};
+use toolyard_testkit::upstream::{InjectedFault, RequestMatch, UpstreamOptions as Upstream, quirks};
 
 use crate::{
     peer::Peer,
@@ -23,12 +25,18 @@ async fn a_message_is_bounded_in_every_form() {
             let mut options = world.options(era);
             options.limits.message_bytes = 4000;
             let client = world.connect_with(way, options).await;
-            world.upstream.when(On::tool("echo"), Behave::Result(odd::huge_result(3000)));
+            world.upstream.inject_fault(
+                RequestMatch::for_tool("echo"),
+                InjectedFault::Result(quirks::huge_result(3000)),
+            );
             call(&client, "echo", json!({})).await.unwrap();
-            world.upstream.when(On::tool("echo"), Behave::Result(odd::huge_result(4000)));
+            world.upstream.inject_fault(
+                RequestMatch::for_tool("echo"),
+                InjectedFault::Result(quirks::huge_result(4000)),
+            );
             let refused = call(&client, "echo", json!({})).await.unwrap_err();
             match way {
-                Way::Http => assert!(matches!(refused, ClientError::Malformed(_)), "{era:?} {refused}"),
+                Way::Http => assert!(matches!(refused, McpClientError::Malformed(_)), "{era:?} {refused}"),
                 // Nobody can tell what was lost on a shared channel, so it is closed.
                 Way::WebSocket => assert!(client.is_closed(), "{era:?} {refused}"),
             }
@@ -39,17 +47,17 @@ async fn a_message_is_bounded_in_every_form() {
 #[tokio::test]
 async fn requests_under_way_are_bounded_and_the_next_waits() {
     let world = World::new().await;
-    let mut options = world.options(Era::Modern);
+    let mut options = world.options(ProtocolEra::Modern);
     options.limits.in_flight = 1;
     let client = world.connect_with(Way::Http, options).await;
-    world.upstream.when(On::tool("echo").times(1), Behave::Hold);
+    world.upstream.inject_fault(RequestMatch::for_tool("echo").times(1), InjectedFault::Hold);
     let both = async { tokio::join!(echo(&client, "first"), echo(&client, "second")) };
     let (answers, ()) = tokio::join!(both, async {
-        world.upstream.wait_seen("tools/call", 1).await;
+        world.upstream.wait_messages("tools/call", 1).await;
         // The first one holds the only place: another client's request overtakes the second.
-        let other = world.connect(Way::Http, Era::Modern).await;
+        let other = world.connect(Way::Http, ProtocolEra::Modern).await;
         echo(&other, "third").await;
-        assert_eq!(world.upstream.seen("tools/call").len(), 2);
+        assert_eq!(world.upstream.messages("tools/call").len(), 2);
         world.upstream.let_through(1);
     });
     assert_eq!(answers, ("first".to_owned(), "second".to_owned()));
@@ -58,7 +66,7 @@ async fn requests_under_way_are_bounded_and_the_next_waits() {
 #[tokio::test]
 async fn politeness_is_bounded() {
     let (world, peer) = (World::new().await, Peer::start().await);
-    let mut options = world.options(Era::Handshake);
+    let mut options = world.options(ProtocolEra::Handshake);
     options.limits.courtesy = Duration::from_millis(50);
     options.capabilities = raw(json!({ "roots": {} }));
     let (to, _asks) = mpsc::channel(1);
@@ -68,13 +76,13 @@ async fn politeness_is_bounded() {
         // The stream for questions is never answered.
         peer.next().await
     };
-    let (client, get) = tokio::join!(Client::connect(http_to(&peer.url()), options), playing);
+    let (client, get) = tokio::join!(McpClient::connect(http_to(&peer.url()), options), playing);
     assert_eq!(get.verb(), "GET");
     let client = client.unwrap();
     let (answer, asked) = tokio::join!(call(&client, "x", json!({})), async {
         peer.next().await.status("503 Service Unavailable", "").await;
     });
-    assert!(matches!(answer, Err(ClientError::Status { .. })), "{asked:?}");
+    assert!(matches!(answer, Err(McpClientError::Status { .. })), "{asked:?}");
     // Neither is the end of the session.
     let ((), delete) = tokio::join!(client.close(), peer.next());
     assert_eq!(delete.verb(), "DELETE");
@@ -97,13 +105,14 @@ async fn a_socket_that_is_silent_is_given_up() {
         // From here on nobody reads, so nobody answers a ping.
         socket
     };
-    let mut options = world.options(Era::Modern);
+    let mut options = world.options(ProtocolEra::Modern);
     options.limits.ping = Duration::from_millis(20);
     options.limits.courtesy = Duration::from_millis(20);
     let credentials = Arc::new(StaticHeaders::default());
-    let target = WebSocketTarget { url, dialer: Dialer::new(Guard::dev(), WAIT), credentials };
-    let (client, _socket) = tokio::join!(Client::connect(Transport::WebSocket(target), options), playing);
-    let last = format!("{:?}", next(&mut client.unwrap().events()).await);
+    let target = WebSocketTarget { url, dialer: GuardedDialer::new(Guard::dev(), WAIT), credentials };
+    let (client, _socket) =
+        tokio::join!(McpClient::connect(McpTransport::WebSocket(target), options), playing);
+    let last = format!("{:?}", next(&mut client.unwrap().subscribe_events()).await);
     assert!(last.contains("the socket is silent"), "{last}");
 }
 
@@ -114,8 +123,8 @@ async fn a_redirect_is_told_and_not_followed() {
         let elsewhere = "location: http://elsewhere.example/mcp/\r\n";
         peer.next().await.status("307 Temporary Redirect", elsewhere).await;
     };
-    let options = world.options(Era::Handshake);
-    let (refused, ()) = tokio::join!(Client::connect(http_to(&peer.url()), options), playing);
+    let options = world.options(ProtocolEra::Handshake);
+    let (refused, ()) = tokio::join!(McpClient::connect(http_to(&peer.url()), options), playing);
     let expected = "the server answered 307 Temporary Redirect: it points to http://elsewhere.example/mcp/; try that URL";
     assert_eq!(refused.unwrap_err().to_string(), expected);
 }

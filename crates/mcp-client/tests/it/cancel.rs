@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::time::Instant;
-use toolyard_mcp_client::{ClientError, Era, RequestOptions, ToolCall};
-use toolyard_testkit::upstream::{Behave, Goodbye, On};
+use toolyard_mcp_client::{McpClientError, ProtocolEra, RequestOptions, ToolCallParams};
+use toolyard_testkit::upstream::{CancelSignal, InjectedFault, RequestMatch};
 
 use crate::world::{ALL, Way, World, call, echo};
 
-fn goodbye(way: Way, era: Era) -> Goodbye {
-    if (way, era) == (Way::Http, Era::Modern) { Goodbye::Closed } else { Goodbye::Notified }
+fn goodbye(way: Way, era: ProtocolEra) -> CancelSignal {
+    if (way, era) == (Way::Http, ProtocolEra::Modern) { CancelSignal::Closed } else { CancelSignal::Notified }
 }
 
 #[tokio::test]
@@ -18,14 +18,14 @@ async fn dropping_a_request_cancels_it() {
     for (way, era) in ALL {
         let world = World::new().await;
         let client = world.connect(way, era).await;
-        world.upstream.when(On::tool("echo"), Behave::Hang);
+        world.upstream.inject_fault(RequestMatch::for_tool("echo"), InjectedFault::Hang);
         tokio::select! {
             answer = call(&client, "echo", json!({})) => panic!("{answer:?}"),
-            _ = world.upstream.wait_seen("tools/call", 1) => {}
+            _ = world.upstream.wait_messages("tools/call", 1) => {}
         }
         let cancelled = &world.upstream.wait_cancelled(1).await[0];
         assert_eq!((cancelled.name.as_str(), cancelled.how), ("echo", goodbye(way, era)), "{way:?} {era:?}");
-        assert_eq!(cancelled.id, world.upstream.seen("tools/call")[0].id);
+        assert_eq!(cancelled.id, world.upstream.messages("tools/call")[0].id);
     }
 }
 
@@ -34,11 +34,11 @@ async fn a_deadline_cancels_too() {
     for (way, era) in ALL {
         let world = World::new().await;
         let client = world.connect(way, era).await;
-        world.upstream.when(On::tool("echo"), Behave::Hang);
+        world.upstream.inject_fault(RequestMatch::for_tool("echo"), InjectedFault::Hang);
         let deadline = Some(Instant::now() + Duration::from_millis(50));
         let options = RequestOptions { deadline, ..RequestOptions::default() };
-        let late = client.call_tool(ToolCall::new("echo", None), options).await.unwrap_err();
-        assert!(matches!(late, ClientError::Timeout(_)), "{late}");
+        let late = client.call_tool(ToolCallParams::new("echo", None), options).await.unwrap_err();
+        assert!(matches!(late, McpClientError::Timeout(_)), "{late}");
         assert_eq!(world.upstream.wait_cancelled(1).await[0].how, goodbye(way, era));
     }
 }
@@ -46,10 +46,10 @@ async fn a_deadline_cancels_too() {
 #[tokio::test]
 async fn a_request_without_a_deadline_has_one() {
     let world = World::new().await;
-    let mut options = world.options(Era::Modern);
+    let mut options = world.options(ProtocolEra::Modern);
     options.limits.request = Duration::from_millis(30);
     let client = world.connect_with(Way::Http, options).await;
-    world.upstream.when(On::tool("echo"), Behave::Hang);
+    world.upstream.inject_fault(RequestMatch::for_tool("echo"), InjectedFault::Hang);
     let late = call(&client, "echo", json!({})).await.unwrap_err();
     assert_eq!(late.to_string(), "no answer within 30ms");
 }
@@ -57,15 +57,16 @@ async fn a_request_without_a_deadline_has_one() {
 #[tokio::test]
 async fn a_late_answer_disturbs_nobody() {
     let world = World::new().await;
-    let client = world.connect(Way::WebSocket, Era::Handshake).await;
+    let client = world.connect(Way::WebSocket, ProtocolEra::Handshake).await;
     // This server answers although it was told not to.
-    world
-        .upstream
-        .when(On::tool("add"), Behave::Message(json!({ "jsonrpc": "2.0", "id": 777, "result": {} })));
+    world.upstream.inject_fault(
+        RequestMatch::for_tool("add"),
+        InjectedFault::Message(json!({ "jsonrpc": "2.0", "id": 777, "result": {} })),
+    );
     let params = json!({ "a": 1, "b": 2 });
     tokio::select! {
         answer = call(&client, "add", params) => panic!("{answer:?}"),
-        _ = world.upstream.wait_seen("tools/call", 1) => {}
+        _ = world.upstream.wait_messages("tools/call", 1) => {}
     }
     assert_eq!(echo(&client, "still here").await, "still here");
 }
@@ -78,7 +79,7 @@ async fn an_answered_request_is_not_cancelled() {
         echo(&client, "a").await;
         assert!(call(&client, "nothing", json!({})).await.is_err());
         client.close().await;
-        assert!(world.upstream.seen("notifications/cancelled").is_empty(), "{way:?} {era:?}");
+        assert!(world.upstream.messages("notifications/cancelled").is_empty(), "{way:?} {era:?}");
         assert!(world.upstream.cancelled().iter().all(|cancelled| cancelled.method != "tools/call"));
     }
 }
@@ -88,13 +89,13 @@ async fn requests_under_way_end_when_the_client_is_closed() {
     for (way, era) in ALL {
         let world = World::new().await;
         let client = world.connect(way, era).await;
-        world.upstream.when(On::tool("echo"), Behave::Hang);
+        world.upstream.inject_fault(RequestMatch::for_tool("echo"), InjectedFault::Hang);
         let closing = async {
-            world.upstream.wait_seen("tools/call", 1).await;
+            world.upstream.wait_messages("tools/call", 1).await;
             client.close().await;
         };
         let (answer, ()) = tokio::join!(call(&client, "echo", json!({})), closing);
-        assert!(matches!(answer, Err(ClientError::Closed(_))), "{answer:?}");
+        assert!(matches!(answer, Err(McpClientError::Closed(_))), "{answer:?}");
         world.quiet().await;
     }
 }

@@ -11,7 +11,9 @@ use std::{
 use tempfile::TempDir;
 use tokio::{io::AsyncReadExt as _, time::timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use toolyard_mcp_client::{Client, ClientError, Era, Options, StdioCommand, Transport};
+use toolyard_mcp_client::{
+    ClientOptions, McpClient, McpClientError, McpTransport, ProtocolEra, StdioCommand,
+};
 
 use crate::world::{WAIT, next};
 
@@ -37,8 +39,8 @@ impl Shell {
     }
 
     /// A script that holds the pipe `alive` open, as everything does that it starts.
-    fn transport(&self, script: &str) -> Transport {
-        Transport::Stdio(StdioCommand {
+    fn transport(&self, script: &str) -> McpTransport {
+        McpTransport::Stdio(StdioCommand {
             program: "sh".to_owned(),
             args: vec!["-c".to_owned(), format!("exec 3>alive; echo $$ >&3; {ANSWER} {script}")],
             env: vec![
@@ -49,16 +51,16 @@ impl Shell {
         })
     }
 
-    fn options(&self) -> Options {
-        let mut options = Options::new(self.tasks.clone(), self.stop.clone());
-        options.era = Era::Handshake;
+    fn options(&self) -> ClientOptions {
+        let mut options = ClientOptions::new(self.tasks.clone(), self.stop.clone());
+        options.era = ProtocolEra::Handshake;
         options.limits.exit = Duration::from_millis(300);
         options
     }
 
-    async fn connect(&self, script: &str) -> (Client, Alive) {
+    async fn connect(&self, script: &str) -> (McpClient, Alive) {
         let alive = Alive::watch(self.folder.path());
-        (Client::connect(self.transport(script), self.options()).await.unwrap(), alive)
+        (McpClient::connect(self.transport(script), self.options()).await.unwrap(), alive)
     }
 }
 
@@ -145,8 +147,8 @@ async fn a_process_that_never_answers_does_not_outlive_the_attempt() {
     let alive = Alive::watch(shell.folder.path());
     let mut options = shell.options();
     options.limits.connect = Duration::from_millis(300);
-    let late = Client::connect(shell.transport("sleep 1000"), options).await.unwrap_err();
-    assert!(matches!(late, ClientError::Timeout(_)), "{late}");
+    let late = McpClient::connect(shell.transport("sleep 1000"), options).await.unwrap_err();
+    assert!(matches!(late, McpClientError::Timeout(_)), "{late}");
     let said = alive.gone().await;
     shell.tasks.close();
     timeout(WAIT, shell.tasks.wait()).await.unwrap();
@@ -160,8 +162,8 @@ async fn what_a_process_leaves_behind_is_killed_and_its_last_words_are_heard() {
     let script = r#"answer; sleep 1000 & read -r line; read -r line
         echo '{"jsonrpc":"2.0","id":2,"result":{"last":"words"}}'; exit 7"#;
     let (client, alive) = shell.connect(script).await;
-    let mut events = client.events();
-    let answer = client.request("x", None, Default::default()).await.unwrap().complete().unwrap();
+    let mut events = client.subscribe_events();
+    let answer = client.request("x", None, Default::default()).await.unwrap().into_complete().unwrap();
     assert_eq!(answer.get(), r#"{"last":"words"}"#);
     let last = format!("{:?}", next(&mut events).await);
     assert!(last.contains("exit status: 7"), "{last}");
@@ -176,12 +178,12 @@ async fn a_process_that_reads_nothing_holds_nobody_up() {
     options.limits.request = Duration::from_millis(100);
     options.limits.courtesy = Duration::from_millis(10);
     let alive = Alive::watch(shell.folder.path());
-    let client = Client::connect(shell.transport(STUBBORN), options).await.unwrap();
+    let client = McpClient::connect(shell.transport(STUBBORN), options).await.unwrap();
     // More than the pipe and the queue in front of it hold.
     let params = toolyard_protocol::raw::to_raw(&serde_json::json!({ "text": "x".repeat(10_000) }));
     let requests = (0..400).map(|_| client.request("x", Some(&params), Default::default()));
     for answer in futures_util::future::join_all(requests).await {
-        assert!(matches!(answer, Err(ClientError::Timeout(_))), "{answer:?}");
+        assert!(matches!(answer, Err(McpClientError::Timeout(_))), "{answer:?}");
     }
     client.close().await;
     alive.gone().await;
@@ -194,7 +196,7 @@ fn a_runtime_that_is_dropped_leaves_no_process() {
     let (to, gone) = std::sync::mpsc::channel();
     std::thread::spawn(move || to.send(std::fs::read_to_string(pipe)));
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let client = runtime.block_on(Client::connect(shell.transport(STUBBORN), shell.options())).unwrap();
+    let client = runtime.block_on(McpClient::connect(shell.transport(STUBBORN), shell.options())).unwrap();
     drop(runtime);
     gone.recv_timeout(WAIT).expect("a process is still there").unwrap();
     drop(client);
@@ -247,8 +249,8 @@ async fn a_line_that_is_too_long_ends_the_connection() {
     options.limits.message_bytes = 1000;
     let alive = Alive::watch(shell.folder.path());
     let script = "answer; read -r line; head -c 1001 /dev/zero | tr '\\0' x; sleep 1000";
-    let client = Client::connect(shell.transport(script), options).await.unwrap();
-    let mut events = client.events();
+    let client = McpClient::connect(shell.transport(script), options).await.unwrap();
+    let mut events = client.subscribe_events();
     let last = format!("{:?}", next(&mut events).await);
     assert!(last.contains("a line is longer than 1000 bytes"), "{last}");
     alive.gone().await;

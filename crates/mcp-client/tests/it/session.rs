@@ -3,74 +3,76 @@
 use std::time::Duration;
 
 use serde_json::json;
-use toolyard_mcp_client::{ClientError, Era, ListKind, ServerEvent, Watch};
-use toolyard_testkit::upstream::{Behave, Era as StubEra, On, Options as Upstream, StaleSession};
+use toolyard_mcp_client::{ChangeFilter, McpClientError, ProtocolEra, ServerEvent, UpstreamListKind};
+use toolyard_testkit::upstream::{
+    InjectedFault, RequestMatch, StaleSession, UpstreamEra as StubEra, UpstreamOptions as Upstream,
+};
 
 use crate::world::{Way, World, call, echo, next};
 
 #[tokio::test]
 async fn a_session_is_kept_and_given_back() {
     let world = World::new().await;
-    let client = world.connect(Way::Http, Era::Handshake).await;
+    let client = world.connect(Way::Http, ProtocolEra::Handshake).await;
     echo(&client, "a").await;
-    let told = world.upstream.seen("notifications/initialized");
-    let called = world.upstream.seen("tools/call");
+    let told = world.upstream.messages("notifications/initialized");
+    let called = world.upstream.messages("tools/call");
     assert!(told[0].header("mcp-session-id").is_some());
     assert_eq!(told[0].header("mcp-session-id"), called[0].header("mcp-session-id"));
-    assert_eq!(world.upstream.seen("initialize")[0].header("mcp-session-id"), None);
+    assert_eq!(world.upstream.messages("initialize")[0].header("mcp-session-id"), None);
     client.close().await;
-    assert_eq!(world.upstream.sessions(), 0);
+    assert_eq!(world.upstream.session_count(), 0);
 }
 
 #[tokio::test]
 async fn a_dropped_client_gives_its_session_back_too() {
     let world = World::new().await;
-    drop(world.connect(Way::Http, Era::Handshake).await);
-    world.upstream.wait_seen("DELETE", 1).await;
+    drop(world.connect(Way::Http, ProtocolEra::Handshake).await);
+    world.upstream.wait_messages("DELETE", 1).await;
     world.quiet().await;
 }
 
 #[tokio::test]
 async fn a_server_without_sessions_is_fine() {
     let world = World::with(Upstream { session_ids: false, ..Upstream::default() }).await;
-    let client = world.connect(Way::Http, Era::Handshake).await;
+    let client = world.connect(Way::Http, ProtocolEra::Handshake).await;
     assert_eq!(echo(&client, "a").await, "a");
     client.close().await;
-    assert!(world.upstream.seen("DELETE").is_empty());
+    assert!(world.upstream.messages("DELETE").is_empty());
 }
 
 #[tokio::test]
 async fn a_lost_session_is_replaced_once_for_all_who_lost_it() {
     let world = World::new().await;
-    let client = world.connect(Way::Http, Era::Handshake).await;
-    let mut events = client.events();
+    let client = world.connect(Way::Http, ProtocolEra::Handshake).await;
+    let mut events = client.subscribe_events();
     world.upstream.forget_sessions();
     let calls = ["1", "2", "3", "4"].map(|text| echo(&client, text));
     assert_eq!(futures_util::future::join_all(calls).await, ["1", "2", "3", "4"]);
-    assert_eq!(world.upstream.seen("initialize").len(), 2);
+    assert_eq!(world.upstream.messages("initialize").len(), 2);
     assert_eq!(next(&mut events).await, Some(ServerEvent::ToolsChanged));
 }
 
 #[tokio::test]
 async fn a_session_that_is_lost_again_at_once_is_an_error() {
     let world = World::new().await;
-    let client = world.connect(Way::Http, Era::Handshake).await;
-    world.upstream.when(On::method("tools/call"), Behave::status(404));
+    let client = world.connect(Way::Http, ProtocolEra::Handshake).await;
+    world.upstream.inject_fault(RequestMatch::for_method("tools/call"), InjectedFault::status(404));
     let lost = call(&client, "echo", json!({})).await.unwrap_err();
-    assert!(matches!(lost, ClientError::Status { status, .. } if status == 404), "{lost}");
-    assert_eq!(world.upstream.seen("tools/call").len(), 2);
+    assert!(matches!(lost, McpClientError::Status { status, .. } if status == 404), "{lost}");
+    assert_eq!(world.upstream.messages("tools/call").len(), 2);
 }
 
 #[tokio::test]
 async fn a_server_that_was_restarted_is_asked_for_a_new_session_whatever_its_words() {
     for stale in StaleSession::ALL {
         let world = World::with(Upstream { stale_session: stale, ..Upstream::default() }).await;
-        let client = world.connect(Way::Http, Era::Handshake).await;
+        let client = world.connect(Way::Http, ProtocolEra::Handshake).await;
         assert_eq!(echo(&client, "before").await, "before");
         world.upstream.forget_sessions();
         assert_eq!(echo(&client, "after").await, "after", "{stale:?}");
-        assert_eq!(world.upstream.seen("initialize").len(), 2, "{stale:?}");
-        assert_eq!(world.upstream.seen("tools/call").len(), 3, "{stale:?}: made, refused, made");
+        assert_eq!(world.upstream.messages("initialize").len(), 2, "{stale:?}");
+        assert_eq!(world.upstream.messages("tools/call").len(), 3, "{stale:?}: made, refused, made");
         // Also where nobody asks for anything: the stream that hears of changes is there again.
         world.upstream.wait_listening(1).await;
         client.close().await;
@@ -80,61 +82,68 @@ async fn a_server_that_was_restarted_is_asked_for_a_new_session_whatever_its_wor
 #[tokio::test]
 async fn a_call_that_may_have_run_is_not_made_again_but_the_next_one_works() {
     let world = World::with(Upstream { stale_session: StaleSession::CRASH, ..Upstream::default() }).await;
-    let client = world.connect(Way::Http, Era::Handshake).await;
+    let client = world.connect(Way::Http, ProtocolEra::Handshake).await;
     world.upstream.forget_sessions();
     let failed = call(&client, "echo", json!({ "text": "x" })).await.unwrap_err();
-    assert!(!failed.surely_not_done(), "{failed}");
-    assert_eq!(world.upstream.seen("tools/call").len(), 1);
+    assert!(!failed.is_safe_to_retry(), "{failed}");
+    assert_eq!(world.upstream.messages("tools/call").len(), 1);
     assert_eq!(echo(&client, "y").await, "y");
     world.upstream.forget_sessions();
-    assert!(!client.list(ListKind::Tools).await.unwrap().items.is_empty(), "a list can be asked for twice");
+    assert!(
+        !client.list_items(UpstreamListKind::Tools).await.unwrap().items.is_empty(),
+        "a list can be asked for twice"
+    );
 }
 
 #[tokio::test]
 async fn a_tool_that_speaks_of_sessions_has_not_lost_ours() {
     for refusal in [
-        Behave::error(-32000, "Login session not found"),
-        Behave::Raw(400, "text/plain".to_owned(), b"no such session".to_vec()),
-        Behave::status(403),
-        Behave::status(500),
+        InjectedFault::error(-32000, "Login session not found"),
+        InjectedFault::Raw(400, "text/plain".to_owned(), b"no such session".to_vec()),
+        InjectedFault::status(403),
+        InjectedFault::status(500),
     ] {
         let world = World::new().await;
-        let client = world.connect(Way::Http, Era::Handshake).await;
-        world.upstream.when(On::tool("echo"), refusal.clone());
+        let client = world.connect(Way::Http, ProtocolEra::Handshake).await;
+        world.upstream.inject_fault(RequestMatch::for_tool("echo"), refusal.clone());
         call(&client, "echo", json!({ "text": "x" })).await.unwrap_err();
-        assert_eq!(world.upstream.seen("tools/call").len(), 1, "{refusal:?}");
-        assert_eq!(world.upstream.seen("initialize").len(), 1, "{refusal:?}");
+        assert_eq!(world.upstream.messages("tools/call").len(), 1, "{refusal:?}");
+        assert_eq!(world.upstream.messages("initialize").len(), 1, "{refusal:?}");
     }
 }
 
 #[tokio::test]
 async fn a_server_that_forgets_every_session_is_not_asked_for_one_with_every_request() {
     let world = World::new().await;
-    let mut options = world.options(Era::Handshake);
+    let mut options = world.options(ProtocolEra::Handshake);
     options.limits.back_off = (Duration::from_secs(600), Duration::from_secs(600));
-    options.watch = Watch::nothing();
+    options.watch = ChangeFilter::none();
     let client = world.connect_with(Way::Http, options).await;
-    world.upstream.when(On::method("tools/call"), Behave::status(404));
+    world.upstream.inject_fault(RequestMatch::for_method("tools/call"), InjectedFault::status(404));
     let mut errors = Vec::new();
     for _ in 0..5 {
         errors.push(call(&client, "echo", json!({})).await.unwrap_err().to_string());
     }
-    assert_eq!(world.upstream.seen("initialize").len(), 3, "{errors:?}");
+    assert_eq!(world.upstream.messages("initialize").len(), 3, "{errors:?}");
     assert!(errors[4].contains("a new one is opened in"), "{errors:?}");
 }
 
 #[tokio::test]
 async fn a_server_that_speaks_another_era_after_its_restart_ends_the_connection() {
-    for (before, after) in [(Era::Handshake, StubEra::Modern), (Era::Modern, StubEra::Legacy)] {
+    for (before, after) in [(ProtocolEra::Handshake, StubEra::Modern), (ProtocolEra::Modern, StubEra::Legacy)]
+    {
         let world = World::new().await;
         let client = world.connect(Way::Http, before).await;
         echo(&client, "x").await;
-        world.upstream.set_up(|options| options.era = after);
+        world.upstream.change_options(|options| options.era = after);
         world.upstream.forget_sessions();
         let lost = call(&client, "echo", json!({ "text": "x" })).await.unwrap_err();
-        assert!(matches!(lost, ClientError::SessionLost(_)) && lost.surely_not_done(), "{before:?}: {lost}");
+        assert!(
+            matches!(lost, McpClientError::SessionLost(_)) && lost.is_safe_to_retry(),
+            "{before:?}: {lost}"
+        );
         assert!(client.is_closed(), "{before:?}");
-        let again = world.connect(Way::Http, Era::Either).await;
+        let again = world.connect(Way::Http, ProtocolEra::Either).await;
         assert_eq!(echo(&again, "y").await, "y");
     }
 }
@@ -142,62 +151,66 @@ async fn a_server_that_speaks_another_era_after_its_restart_ends_the_connection(
 #[tokio::test]
 async fn a_pipe_whose_server_was_restarted_behind_it_ends() {
     let world = World::new().await;
-    let client = world.connect(Way::WebSocket, Era::Handshake).await;
+    let client = world.connect(Way::WebSocket, ProtocolEra::Handshake).await;
     for method in ["tools/call", "tools/list"] {
-        world.upstream.when(On::method(method), Behave::error(-32002, "Server not initialized"));
+        world.upstream.inject_fault(
+            RequestMatch::for_method(method),
+            InjectedFault::error(-32002, "Server not initialized"),
+        );
     }
     let lost = call(&client, "echo", json!({})).await.unwrap_err();
-    assert!(matches!(lost, ClientError::SessionLost(_)), "{lost}");
+    assert!(matches!(lost, McpClientError::SessionLost(_)), "{lost}");
     assert!(client.is_closed());
 }
 
 #[tokio::test]
 async fn a_session_that_cannot_be_replaced_is_tried_again_by_the_next_request() {
     let world = World::new().await;
-    let client = world.connect(Way::Http, Era::Handshake).await;
+    let client = world.connect(Way::Http, ProtocolEra::Handshake).await;
     world.upstream.forget_sessions();
-    world.upstream.when(On::method("initialize"), Behave::status(503));
+    world.upstream.inject_fault(RequestMatch::for_method("initialize"), InjectedFault::status(503));
     let lost = call(&client, "echo", json!({})).await.unwrap_err();
-    assert!(matches!(&lost, ClientError::SessionLost(why) if why.contains("503")), "{lost}");
-    assert!(lost.surely_not_done());
-    world.upstream.behave_well();
+    assert!(matches!(&lost, McpClientError::SessionLost(why) if why.contains("503")), "{lost}");
+    assert!(lost.is_safe_to_retry());
+    world.upstream.clear_faults();
     assert_eq!(echo(&client, "back").await, "back");
 }
 
 #[tokio::test]
 async fn a_stream_that_ends_before_its_answer_is_taken_up_again() {
     let world = World::rich().await;
-    let client = world.connect(Way::Http, Era::Handshake).await;
+    let client = world.connect(Way::Http, ProtocolEra::Handshake).await;
     let result = call(&client, "test_reconnection", json!({})).await.unwrap();
     assert!(result["content"][0]["text"].is_string(), "{result}");
-    let resumed = world.upstream.seen("GET");
+    let resumed = world.upstream.messages("GET");
     assert!(resumed.iter().any(|get| get.header("last-event-id").is_some()));
 }
 
 #[tokio::test]
 async fn a_stream_without_event_ids_cannot_be_taken_up_again() {
     let world = World::new().await;
-    let client = world.connect(Way::Http, Era::Handshake).await;
-    let stream = Behave::Raw(200, "text/event-stream".to_owned(), b"data:\n\n".to_vec());
-    world.upstream.when(On::tool("echo"), stream);
+    let client = world.connect(Way::Http, ProtocolEra::Handshake).await;
+    let stream = InjectedFault::Raw(200, "text/event-stream".to_owned(), b"data:\n\n".to_vec());
+    world.upstream.inject_fault(RequestMatch::for_tool("echo"), stream);
     let lost = call(&client, "echo", json!({})).await.unwrap_err();
-    assert!(matches!(lost, ClientError::PerhapsSent(_)), "{lost}");
+    assert!(matches!(lost, McpClientError::PerhapsSent(_)), "{lost}");
     // Nobody waits for it any more, and in this era the server does not know.
-    world.upstream.wait_seen("notifications/cancelled", 1).await;
+    world.upstream.wait_messages("notifications/cancelled", 1).await;
 }
 
 #[tokio::test]
 async fn a_stream_is_not_taken_up_again_for_ever() {
     let world = World::new().await;
-    let client = world.connect(Way::Http, Era::Handshake).await;
+    let client = world.connect(Way::Http, ProtocolEra::Handshake).await;
     world.upstream.wait_listening(1).await;
-    let before = world.upstream.seen("GET").len();
-    let stream = Behave::Raw(200, "text/event-stream".to_owned(), b"retry: 1\nid: 7\ndata:\n\n".to_vec());
-    world.upstream.when(On::tool("echo"), stream);
+    let before = world.upstream.messages("GET").len();
+    let stream =
+        InjectedFault::Raw(200, "text/event-stream".to_owned(), b"retry: 1\nid: 7\ndata:\n\n".to_vec());
+    world.upstream.inject_fault(RequestMatch::for_tool("echo"), stream);
     let (lost, ()) = tokio::join!(call(&client, "echo", json!({})), async {
         // The fixture keeps a stream open that it does not know; this ends each.
         for gets in before + 1.. {
-            world.upstream.wait_seen("GET", gets).await;
+            world.upstream.wait_messages("GET", gets).await;
             world.upstream.end_listening();
             if gets > before + 6 {
                 break;
@@ -211,10 +224,10 @@ async fn a_stream_is_not_taken_up_again_for_ever() {
 #[tokio::test]
 async fn a_modern_stream_is_lost_when_it_breaks() {
     let world = World::new().await;
-    let client = world.connect(Way::Http, Era::Modern).await;
-    let stream = Behave::Raw(200, "text/event-stream".to_owned(), b"id: 7\ndata:\n\n".to_vec());
-    world.upstream.when(On::tool("echo"), stream);
+    let client = world.connect(Way::Http, ProtocolEra::Modern).await;
+    let stream = InjectedFault::Raw(200, "text/event-stream".to_owned(), b"id: 7\ndata:\n\n".to_vec());
+    world.upstream.inject_fault(RequestMatch::for_tool("echo"), stream);
     let lost = call(&client, "echo", json!({})).await.unwrap_err();
-    assert!(matches!(lost, ClientError::PerhapsSent(_)), "{lost}");
-    assert!(world.upstream.seen("GET").is_empty());
+    assert!(matches!(lost, McpClientError::PerhapsSent(_)), "{lost}");
+    assert!(world.upstream.messages("GET").is_empty());
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::json;
-use toolyard_mcp_client::{Era, ListKind, ServerEvent, Watch};
-use toolyard_testkit::upstream::{Behave, List, On};
+use toolyard_mcp_client::{ChangeFilter, ProtocolEra, ServerEvent, UpstreamListKind};
+use toolyard_testkit::upstream::{InjectedFault, OfferListKind, RequestMatch};
 
 use crate::world::{ALL, Way, World, next};
 
@@ -13,14 +13,14 @@ async fn changes_are_told_in_both_eras() {
     for (way, era) in ALL {
         let world = World::rich().await;
         let client = world.connect(way, era).await;
-        let mut events = client.events();
+        let mut events = client.subscribe_events();
         world.upstream.wait_listening(1).await;
         for (list, event) in [
-            (List::Tools, ServerEvent::ToolsChanged),
-            (List::Prompts, ServerEvent::PromptsChanged),
-            (List::Resources, ServerEvent::ResourcesChanged),
+            (OfferListKind::Tools, ServerEvent::ToolsChanged),
+            (OfferListKind::Prompts, ServerEvent::PromptsChanged),
+            (OfferListKind::Resources, ServerEvent::ResourcesChanged),
         ] {
-            world.upstream.announce(list);
+            world.upstream.announce_list(list);
             assert_eq!(next(&mut events).await, Some(event), "{way:?} {era:?}");
         }
     }
@@ -32,12 +32,12 @@ async fn single_resources_are_watched_as_wanted() {
         let world = World::rich().await;
         let client = world.connect(way, era).await;
         world.upstream.wait_listening(1).await;
-        let mut events = client.events();
+        let mut events = client.subscribe_events();
         let uri = "test://watched-resource".to_owned();
-        client.watch(Watch { uris: [uri.clone()].into(), ..Watch::default() });
+        client.set_change_filter(ChangeFilter { uris: [uri.clone()].into(), ..ChangeFilter::default() });
         let told = loop {
             // Until the new subscription stands, nothing is heard: it is said again.
-            world.upstream.update(&uri);
+            world.upstream.announce_resource(&uri);
             if let Ok(told) = tokio::time::timeout(Duration::from_millis(20), events.next()).await {
                 break told;
             }
@@ -48,37 +48,42 @@ async fn single_resources_are_watched_as_wanted() {
 
 #[tokio::test]
 async fn nothing_is_opened_for_what_nobody_wants() {
-    for era in [Era::Modern, Era::Handshake] {
+    for era in [ProtocolEra::Modern, ProtocolEra::Handshake] {
         let world = World::new().await;
         let mut options = world.options(era);
-        options.watch = Watch::nothing();
+        options.watch = ChangeFilter::none();
         let client = world.connect_with(Way::Http, options).await;
-        client.list(ListKind::Tools).await.unwrap();
+        client.list_items(UpstreamListKind::Tools).await.unwrap();
         client.close().await;
         assert!(
-            world.upstream.seen("GET").is_empty() && world.upstream.seen("subscriptions/listen").is_empty()
+            world.upstream.messages("GET").is_empty()
+                && world.upstream.messages("subscriptions/listen").is_empty()
         );
     }
 }
 
 #[tokio::test]
 async fn a_way_that_breaks_is_opened_again_and_the_gap_is_told() {
-    for (way, era) in [(Way::Http, Era::Modern), (Way::Http, Era::Handshake), (Way::WebSocket, Era::Modern)] {
+    for (way, era) in [
+        (Way::Http, ProtocolEra::Modern),
+        (Way::Http, ProtocolEra::Handshake),
+        (Way::WebSocket, ProtocolEra::Modern),
+    ] {
         let world = World::new().await;
         let client = world.connect(way, era).await;
         world.upstream.wait_listening(1).await;
-        client.list(ListKind::Tools).await.unwrap();
-        let mut events = client.events();
-        let method = if era == Era::Modern { "subscriptions/listen" } else { "GET" };
-        let opened = world.upstream.seen(method).len();
+        client.list_items(UpstreamListKind::Tools).await.unwrap();
+        let mut events = client.subscribe_events();
+        let method = if era == ProtocolEra::Modern { "subscriptions/listen" } else { "GET" };
+        let opened = world.upstream.messages(method).len();
         world.upstream.end_listening();
-        world.upstream.wait_seen(method, opened + 1).await;
+        world.upstream.wait_messages(method, opened + 1).await;
         // Nobody knows what changed in between.
         assert_eq!(next(&mut events).await, Some(ServerEvent::ToolsChanged), "{way:?} {era:?}");
         if way == Way::Http {
             world.upstream.wait_listening(1).await;
             world.upstream.cut_listening();
-            world.upstream.wait_seen(method, opened + 2).await;
+            world.upstream.wait_messages(method, opened + 2).await;
         }
     }
 }
@@ -86,28 +91,30 @@ async fn a_way_that_breaks_is_opened_again_and_the_gap_is_told() {
 #[tokio::test]
 async fn a_server_that_takes_no_subscription_is_not_asked_again() {
     let world = World::new().await;
-    world.upstream.when(On::method("subscriptions/listen"), Behave::error(-32601, "no"));
-    let client = world.connect(Way::Http, Era::Modern).await;
-    world.upstream.wait_seen("subscriptions/listen", 1).await;
+    world
+        .upstream
+        .inject_fault(RequestMatch::for_method("subscriptions/listen"), InjectedFault::error(-32601, "no"));
+    let client = world.connect(Way::Http, ProtocolEra::Modern).await;
+    world.upstream.wait_messages("subscriptions/listen", 1).await;
     for _ in 0..3 {
-        client.list(ListKind::Tools).await.unwrap();
+        client.list_items(UpstreamListKind::Tools).await.unwrap();
     }
-    assert_eq!(world.upstream.seen("subscriptions/listen").len(), 1);
+    assert_eq!(world.upstream.messages("subscriptions/listen").len(), 1);
 }
 
 #[tokio::test]
 async fn a_lost_session_is_found_by_the_standing_stream() {
     let world = World::rich().await;
     let uri = "test://watched-resource".to_owned();
-    let mut options = world.options(Era::Handshake);
-    options.watch = Watch { uris: [uri.clone()].into(), ..Watch::default() };
+    let mut options = world.options(ProtocolEra::Handshake);
+    options.watch = ChangeFilter { uris: [uri.clone()].into(), ..ChangeFilter::default() };
     let client = world.connect_with(Way::Http, options).await;
-    world.upstream.wait_seen("resources/subscribe", 1).await;
+    world.upstream.wait_messages("resources/subscribe", 1).await;
     world.upstream.wait_listening(1).await;
     world.upstream.forget_sessions();
     // A new session, with the subscriptions of the old one.
-    world.upstream.wait_seen("initialize", 2).await;
-    world.upstream.wait_seen("resources/subscribe", 2).await;
+    world.upstream.wait_messages("initialize", 2).await;
+    world.upstream.wait_messages("resources/subscribe", 2).await;
     world.upstream.wait_listening(1).await;
     drop(client);
 }
@@ -115,11 +122,11 @@ async fn a_lost_session_is_found_by_the_standing_stream() {
 #[tokio::test]
 async fn a_slow_reader_is_told_that_it_missed_something() {
     let world = World::new().await;
-    let client = world.connect(Way::WebSocket, Era::Handshake).await;
-    let (mut slow, mut quick) = (client.events(), client.events());
+    let client = world.connect(Way::WebSocket, ProtocolEra::Handshake).await;
+    let (mut slow, mut quick) = (client.subscribe_events(), client.subscribe_events());
     world.upstream.wait_listening(1).await;
     for _ in 0..65 {
-        world.upstream.announce(List::Tools);
+        world.upstream.announce_list(OfferListKind::Tools);
         assert_eq!(next(&mut quick).await, Some(ServerEvent::ToolsChanged));
     }
     assert_eq!(next(&mut slow).await, Some(ServerEvent::Missed));
@@ -129,26 +136,26 @@ async fn a_slow_reader_is_told_that_it_missed_something() {
 #[tokio::test]
 async fn the_last_event_is_the_end() {
     let world = World::new().await;
-    let client = world.connect(Way::Http, Era::Modern).await;
-    let mut events = client.events();
+    let client = world.connect(Way::Http, ProtocolEra::Modern).await;
+    let mut events = client.subscribe_events();
     client.close().await;
     let last = format!("{:?}", next(&mut events).await);
     assert_eq!(last, "Some(Closed(Asked))");
     assert_eq!(next(&mut events).await, None);
-    assert_eq!(format!("{:?}", next(&mut client.events()).await), last);
+    assert_eq!(format!("{:?}", next(&mut client.subscribe_events()).await), last);
 }
 
 #[tokio::test]
 async fn a_handler_runs_until_its_guard_is_dropped() {
     let world = World::new().await;
-    let client = world.connect(Way::WebSocket, Era::Handshake).await;
+    let client = world.connect(Way::WebSocket, ProtocolEra::Handshake).await;
     let (told, mut changes) = tokio::sync::mpsc::channel(8);
     let guard = client.on_tool_list_changed(move || {
         let told = told.clone();
         async move { told.send(json!(1)).await.unwrap() }
     });
     world.upstream.wait_listening(1).await;
-    world.upstream.announce(List::Tools);
+    world.upstream.announce_list(OfferListKind::Tools);
     assert!(changes.recv().await.is_some());
     drop(guard);
     assert!(changes.recv().await.is_none());

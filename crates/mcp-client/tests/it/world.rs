@@ -17,12 +17,12 @@ use tokio_tungstenite::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use toolyard_mcp_client::{
-    Answer, Client, ClientError, Era, HttpTarget, Options, RequestOptions, ServerEvent, ServerEvents,
-    StaticHeaders, StdioCommand, ToolCall, Transport, WebSocketTarget,
+    ClientOptions, HttpTarget, McpClient, McpClientError, McpTransport, ProtocolEra, RequestOptions,
+    ServerEvent, ServerEvents, StaticHeaders, StdioCommand, ToolCallParams, UpstreamReply, WebSocketTarget,
 };
-use toolyard_net::{ClientSettings, Dialer, Guard, HttpClient, OutsideUrl};
+use toolyard_net::{ClientSettings, Guard, GuardedDialer, HttpClient, OutsideUrl};
 use toolyard_protocol::raw::to_raw;
-use toolyard_testkit::upstream::{FakeUpstream, Fixtures, Options as Upstream};
+use toolyard_testkit::upstream::{FakeUpstream, FixtureSet, UpstreamOptions as Upstream};
 
 /// For things that have to happen; a test that waits so long has failed.
 pub(crate) const WAIT: Duration = Duration::from_secs(30);
@@ -35,11 +35,11 @@ pub(crate) enum Way {
 }
 
 /// Every wire in both eras.
-pub(crate) const ALL: [(Way, Era); 4] = [
-    (Way::Http, Era::Modern),
-    (Way::Http, Era::Handshake),
-    (Way::WebSocket, Era::Modern),
-    (Way::WebSocket, Era::Handshake),
+pub(crate) const ALL: [(Way, ProtocolEra); 4] = [
+    (Way::Http, ProtocolEra::Modern),
+    (Way::Http, ProtocolEra::Handshake),
+    (Way::WebSocket, ProtocolEra::Modern),
+    (Way::WebSocket, ProtocolEra::Handshake),
 ];
 
 pub(crate) struct World {
@@ -55,42 +55,42 @@ impl World {
 
     /// With everything that the conformance suite calls by name.
     pub(crate) async fn rich() -> Self {
-        Self::with(Upstream { fixtures: Fixtures::Conformance, ..Upstream::default() }).await
+        Self::with(Upstream { fixtures: FixtureSet::Conformance, ..Upstream::default() }).await
     }
 
     pub(crate) async fn with(options: Upstream) -> Self {
-        let upstream = Arc::new(FakeUpstream::with(options).await);
+        let upstream = Arc::new(FakeUpstream::start_with(options).await);
         Self { upstream, tasks: TaskTracker::new(), stop: CancellationToken::new() }
     }
 
-    pub(crate) fn options(&self, era: Era) -> Options {
-        let mut options = Options::new(self.tasks.clone(), self.stop.clone());
+    pub(crate) fn options(&self, era: ProtocolEra) -> ClientOptions {
+        let mut options = ClientOptions::new(self.tasks.clone(), self.stop.clone());
         options.era = era;
         options.limits.back_off = (Duration::from_millis(1), Duration::from_millis(4));
         options
     }
 
-    pub(crate) fn http(&self) -> Transport {
+    pub(crate) fn http(&self) -> McpTransport {
         http_to(&self.upstream.url())
     }
 
-    pub(crate) async fn transport(&self, way: Way) -> Transport {
+    pub(crate) async fn transport(&self, way: Way) -> McpTransport {
         match way {
             Way::Http => self.http(),
             Way::WebSocket => self.websocket().await,
         }
     }
 
-    pub(crate) async fn connect(&self, way: Way, era: Era) -> Client {
+    pub(crate) async fn connect(&self, way: Way, era: ProtocolEra) -> McpClient {
         self.connect_with(way, self.options(era)).await
     }
 
-    pub(crate) async fn connect_with(&self, way: Way, options: Options) -> Client {
-        Client::connect(self.transport(way).await, options).await.unwrap()
+    pub(crate) async fn connect_with(&self, way: Way, options: ClientOptions) -> McpClient {
+        McpClient::connect(self.transport(way).await, options).await.unwrap()
     }
 
     /// A socket in front of the server, which itself speaks lines.
-    async fn websocket(&self) -> Transport {
+    async fn websocket(&self) -> McpTransport {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let (upstream, tasks, stop) = (self.upstream.clone(), self.tasks.clone(), self.stop.clone());
@@ -99,9 +99,13 @@ impl World {
                 tasks.spawn(stop.clone().run_until_cancelled_owned(bridge(stream, upstream.clone())));
             }
         }));
-        let dialer = Dialer::new(Guard::dev(), WAIT);
+        let dialer = GuardedDialer::new(Guard::dev(), WAIT);
         let url = OutsideUrl::parse(&url, &Guard::dev()).unwrap();
-        Transport::WebSocket(WebSocketTarget { url, dialer, credentials: Arc::new(StaticHeaders::default()) })
+        McpTransport::WebSocket(WebSocketTarget {
+            url,
+            dialer,
+            credentials: Arc::new(StaticHeaders::default()),
+        })
     }
 
     /// Waits until nothing of any client is left.
@@ -112,8 +116,8 @@ impl World {
     }
 }
 
-pub(crate) fn http_to(url: &str) -> Transport {
-    Transport::Http(HttpTarget {
+pub(crate) fn http_to(url: &str) -> McpTransport {
+    McpTransport::Http(HttpTarget {
         url: OutsideUrl::parse(url, &Guard::dev()).unwrap(),
         http: HttpClient::new(Guard::dev(), ClientSettings::default()),
         credentials: Arc::new(StaticHeaders::default()),
@@ -154,9 +158,9 @@ async fn bridge(stream: TcpStream, upstream: Arc<FakeUpstream>) {
 }
 
 /// The server as a process.
-pub(crate) fn process(arguments: &[&str]) -> Transport {
-    Transport::Stdio(StdioCommand {
-        program: FakeUpstream::binary().to_str().unwrap().to_owned(),
+pub(crate) fn process(arguments: &[&str]) -> McpTransport {
+    McpTransport::Stdio(StdioCommand {
+        program: FakeUpstream::binary_path().to_str().unwrap().to_owned(),
         args: ["--stdio"].iter().chain(arguments).map(|&word| word.to_owned()).collect(),
         ..StdioCommand::default()
     })
@@ -171,16 +175,17 @@ pub(crate) fn value(raw: &RawValue) -> Value {
 }
 
 /// Calls a tool and gives back its whole result.
-pub(crate) async fn call(client: &Client, name: &str, arguments: Value) -> Result<Value, ClientError> {
+pub(crate) async fn call(client: &McpClient, name: &str, arguments: Value) -> Result<Value, McpClientError> {
     let arguments = raw(arguments);
-    let answer = client.call_tool(ToolCall::new(name, Some(&arguments)), RequestOptions::default()).await?;
+    let answer =
+        client.call_tool(ToolCallParams::new(name, Some(&arguments)), RequestOptions::default()).await?;
     match answer {
-        Answer::Complete(result) => Ok(value(&result)),
-        Answer::InputRequired(_) => panic!("input was asked for"),
+        UpstreamReply::Complete(result) => Ok(value(&result)),
+        UpstreamReply::InputRequired(_) => panic!("input was asked for"),
     }
 }
 
-pub(crate) async fn echo(client: &Client, text: &str) -> String {
+pub(crate) async fn echo(client: &McpClient, text: &str) -> String {
     let result = call(client, "echo", json!({ "text": text })).await.unwrap();
     result["content"][0]["text"].as_str().unwrap().to_owned()
 }

@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex};
 
 use http::StatusCode;
 use serde_json::json;
-use toolyard_mcp_client::oauth::{Callback, OAuthError, TokenKey, TokenStore};
-use toolyard_mcp_client::{Client, Credentials, CredentialsError, HttpTarget, Options, Transport};
+use toolyard_mcp_client::oauth::{OAuthCallback, OAuthError, TokenKey, TokenStore};
+use toolyard_mcp_client::{
+    ClientOptions, Credentials, CredentialsError, HttpTarget, McpClient, McpTransport,
+};
 use toolyard_net::{Guard, OutsideUrl};
-use toolyard_protocol::secret::Secret;
-use toolyard_testkit::authorization::{FakeAuthorization, FakeResource, Fault, Iss, WebRequest};
+use toolyard_protocol::secret::SecretText;
+use toolyard_testkit::authorization::{FakeAuthorization, FakeResource, IssParameter, WebFault, WebRequest};
 
 use crate::world::{METADATA, PRM, World, client, user};
 
@@ -22,7 +24,7 @@ async fn a_forged_state_is_not_known() {
     let world = World::start().await;
     let callback = world.say_yes(&world.begin().await.unwrap()).await;
     for state in [None, Some("forged".to_owned()), Some(String::new())] {
-        let forged = Callback { state, ..callback.clone() };
+        let forged = OAuthCallback { state, ..callback.clone() };
         assert_eq!(world.complete(forged).await, Err(OAuthError::UnknownState));
     }
     assert_eq!(codes_redeemed(&world), 0);
@@ -56,7 +58,7 @@ async fn a_state_is_good_for_a_while() {
 async fn nobody_finishes_what_another_user_began() {
     let world = World::start().await;
     let callback = world.say_yes(&world.begin().await.unwrap()).await;
-    let bobs = world.oauth.complete(&user("bob"), callback).await;
+    let bobs = world.oauth.complete_flow(&user("bob"), callback).await;
     assert_eq!(bobs, Err(OAuthError::UnknownState));
     assert_eq!((codes_redeemed(&world), world.kept().await), (0, None));
 }
@@ -66,36 +68,40 @@ async fn another_server_must_not_answer() {
     let world = World::start().await;
     let url = world.authorization.url();
     for (promises_iss, iss) in [
-        (true, Iss::Wrong("https://evil.example".to_owned())),
-        (false, Iss::Wrong("https://evil.example".to_owned())),
-        (true, Iss::Wrong(format!("{url}/"))),
-        (true, Iss::Missing),
+        (true, IssParameter::Wrong("https://evil.example".to_owned())),
+        (false, IssParameter::Wrong("https://evil.example".to_owned())),
+        (true, IssParameter::Wrong(format!("{url}/"))),
+        (true, IssParameter::Missing),
     ] {
-        world.authorization.script(|server| (server.promises_iss, server.iss) = (promises_iss, iss.clone()));
+        world
+            .authorization
+            .configure(|server| (server.promises_iss, server.iss) = (promises_iss, iss.clone()));
         assert_eq!(world.authorize().await, Err(OAuthError::WrongIssuer), "{iss:?}");
     }
     assert_eq!(codes_redeemed(&world), 0);
-    world.authorization.script(|server| (server.promises_iss, server.iss) = (false, Iss::Missing));
+    world
+        .authorization
+        .configure(|server| (server.promises_iss, server.iss) = (false, IssParameter::Missing));
     world.authorize().await.unwrap();
 }
 
 #[tokio::test]
 async fn metadata_that_name_another_issuer_are_not_used() {
     let world = World::start().await;
-    world.authorization.script(|server| server.issuer = Some("https://evil.example".to_owned()));
+    world.authorization.configure(|server| server.issuer = Some("https://evil.example".to_owned()));
     let refused = world.begin().await.unwrap_err();
     assert!(matches!(refused, OAuthError::BadMetadata(_)), "{refused:?}");
-    assert!(world.authorization.seen("/register").is_empty());
+    assert!(world.authorization.requests("/register").is_empty());
 }
 
 #[tokio::test]
 async fn metadata_of_another_resource_are_not_used() {
     let world = World::start().await;
-    world.resource.script(|resource| resource.resource = Some("https://evil.example/mcp".to_owned()));
+    world.resource.configure(|resource| resource.resource = Some("https://evil.example/mcp".to_owned()));
     world.call().await.unwrap_err();
     let refused = world.begin().await.unwrap_err();
     assert!(matches!(refused, OAuthError::BadMetadata(_)), "{refused:?}");
-    assert!(world.authorization.seen(METADATA).is_empty());
+    assert!(world.authorization.requests(METADATA).is_empty());
 }
 
 #[tokio::test]
@@ -103,16 +109,16 @@ async fn an_upstream_that_changes_its_server_midway_does_not_get_the_code() {
     let world = World::start().await;
     let evil = FakeAuthorization::start().await;
     let callback = world.say_yes(&world.begin().await.unwrap()).await;
-    world.resource.script(|resource| resource.servers = vec![evil.url()]);
+    world.resource.configure(|resource| resource.servers = vec![evil.url()]);
     assert_eq!(world.complete(callback).await, Err(OAuthError::WrongIssuer));
-    assert!(evil.seen("/token").is_empty());
+    assert!(evil.requests("/token").is_empty());
 }
 
 #[tokio::test]
 async fn a_server_without_pkce_is_refused() {
     let world = World::start().await;
     for methods in [None, Some(vec!["plain".to_owned()])] {
-        world.authorization.script(|server| server.pkce = methods);
+        world.authorization.configure(|server| server.pkce = methods);
         assert_eq!(world.begin().await, Err(OAuthError::NoPkce));
     }
 }
@@ -120,7 +126,7 @@ async fn a_server_without_pkce_is_refused() {
 #[tokio::test]
 async fn a_link_that_is_a_program_is_refused() {
     let world = World::start().await;
-    world.authorization.script(|server| {
+    world.authorization.configure(|server| {
         server.metadata = json!({ "authorization_endpoint": "javascript:alert(document.cookie)" });
     });
     assert_eq!(world.begin().await, Err(OAuthError::Insecure("authorization")));
@@ -129,7 +135,7 @@ async fn a_link_that_is_a_program_is_refused() {
 #[tokio::test]
 async fn a_no_of_the_user_is_passed_on_without_control_characters() {
     let world = World::start().await;
-    world.authorization.script(|server| server.denies = Some("access_denied\r\nforged: line".to_owned()));
+    world.authorization.configure(|server| server.denies = Some("access_denied\r\nforged: line".to_owned()));
     let denied = world.authorize().await;
     assert_eq!(denied, Err(OAuthError::Denied("access_denied  forged: line".to_owned())));
     assert_eq!(world.kept().await, None);
@@ -152,10 +158,10 @@ async fn a_token_stays_at_its_upstream() {
         seen.headers.get("authorization").is_some_and(|value| value.as_bytes().starts_with(b"Bearer"))
     };
     for path in [METADATA, "/register", "/authorize", "/token"] {
-        assert!(!world.authorization.seen(path).iter().any(with_bearer), "{path}");
+        assert!(!world.authorization.requests(path).iter().any(with_bearer), "{path}");
     }
-    assert!(!world.resource.seen(&format!("{PRM}/mcp")).iter().any(with_bearer));
-    assert!(world.resource.seen("/mcp").iter().any(with_bearer));
+    assert!(!world.resource.requests(&format!("{PRM}/mcp")).iter().any(with_bearer));
+    assert!(world.resource.requests("/mcp").iter().any(with_bearer));
 }
 
 #[tokio::test]
@@ -163,16 +169,16 @@ async fn a_token_does_not_follow_a_redirect() {
     let world = World::start().await;
     world.authorize().await.unwrap();
     let elsewhere = FakeResource::start(&world.authorization).await;
-    world.resource.fails("/mcp", Fault::Redirect(307, elsewhere.url()));
+    world.resource.set_fault("/mcp", WebFault::Redirect(307, elsewhere.url()));
     let target = HttpTarget {
         url: OutsideUrl::parse(&world.resource.url(), &Guard::dev()).unwrap(),
         http: client(),
         credentials: Arc::new(world.credentials()),
     };
-    let options = Options::new(Default::default(), Default::default());
-    assert!(Client::connect(Transport::Http(target), options).await.is_err());
-    assert!(world.resource.seen("/mcp").iter().any(|seen| seen.headers.contains_key("authorization")));
-    assert!(elsewhere.seen("/mcp").is_empty());
+    let options = ClientOptions::new(Default::default(), Default::default());
+    assert!(McpClient::connect(McpTransport::Http(target), options).await.is_err());
+    assert!(world.resource.requests("/mcp").iter().any(|seen| seen.headers.contains_key("authorization")));
+    assert!(elsewhere.requests("/mcp").is_empty());
 }
 
 #[tokio::test]
@@ -180,7 +186,7 @@ async fn a_token_for_another_resource_is_turned_away_and_not_asked_for_in_a_circ
     let world = World::start().await;
     world.authorize().await.unwrap();
     // As if it had been given for another audience: the resource takes none of its tokens.
-    world.authorization.script(|server| server.refreshes = false);
+    world.authorization.configure(|server| server.refreshes = false);
     world.authorization.end_tokens();
     world.authorization.end_refresh_tokens();
     assert_eq!(world.call().await, Err(CredentialsError::Needed));
@@ -192,7 +198,7 @@ async fn a_token_for_another_resource_is_turned_away_and_not_asked_for_in_a_circ
 async fn a_record_that_cannot_be_read_is_none() {
     let world = World::start().await;
     let key = TokenKey { upstream: "mcp.test".to_owned(), user: user("ada") };
-    world.tokens.save(&key, Secret::new("{\"url\":")).await.unwrap();
+    world.tokens.save(&key, SecretText::new("{\"url\":")).await.unwrap();
     assert_eq!(world.call().await, Err(CredentialsError::Needed));
     world.authorize().await.unwrap();
     assert_eq!(world.call().await, Ok(StatusCode::OK));

@@ -7,7 +7,7 @@ use serde_json::json;
 use toolyard_mcp_client::CredentialsError;
 use toolyard_mcp_client::oauth::{OAuth, OAuthError, OAuthParts};
 use toolyard_net::{ClientSettings, GuardPolicy, NetError, ReferralClients};
-use toolyard_testkit::authorization::Fault;
+use toolyard_testkit::authorization::WebFault;
 
 use crate::world::{METADATA, PRM, World, user};
 
@@ -19,15 +19,15 @@ async fn the_guard_is_asked_before_anything_else() {
     let http = ReferralClients::new(&GuardPolicy::default(), ClientSettings::default());
     let oauth = OAuth::new(OAuthParts { http, ..world.parts.clone() });
     let strict = oauth.authorizer(world.upstream(&world.resource.url()), user("ada"));
-    assert!(matches!(strict.begin().await, Err(OAuthError::Refused(_))));
-    assert!(world.resource.seen("/mcp").is_empty());
+    assert!(matches!(strict.begin_flow().await, Err(OAuthError::Refused(_))));
+    assert!(world.resource.requests("/mcp").is_empty());
 }
 
 #[tokio::test]
 async fn an_authorization_server_on_a_private_address_is_refused() {
     let world = World::start().await;
     for server in ["http://10.0.0.1", "http://169.254.169.254", "http://[fd00:ec2::254]", "http://metadata"] {
-        world.resource.script(|resource| resource.servers = vec![server.to_owned()]);
+        world.resource.configure(|resource| resource.servers = vec![server.to_owned()]);
         let refused = world.begin().await.unwrap_err();
         assert!(matches!(refused, OAuthError::BadMetadata(_)), "{server}: {refused:?}");
     }
@@ -38,14 +38,14 @@ async fn endpoints_on_private_addresses_are_refused() {
     let world = World::start().await;
     let endpoints = |name: &str, url: &str| {
         let metadata = json!({ name: url });
-        world.authorization.script(|server| server.metadata = metadata);
+        world.authorization.configure(|server| server.metadata = metadata);
     };
     endpoints("registration_endpoint", "http://169.254.169.254/latest/meta-data");
     assert!(matches!(world.begin().await, Err(OAuthError::Refused(_))));
     endpoints("token_endpoint", "http://10.0.0.1/token");
     assert!(matches!(world.authorize().await, Err(OAuthError::Refused(_))));
 
-    world.authorization.script(|server| server.metadata = json!({}));
+    world.authorization.configure(|server| server.metadata = json!({}));
     world.authorize().await.unwrap();
     endpoints("token_endpoint", "http://10.0.0.1/token");
     world.clock.advance(3600);
@@ -58,15 +58,15 @@ async fn redirects_are_judged_hop_by_hop() {
     let world = World::start().await;
     let metadata = || "http://169.254.169.254/latest/meta-data".to_owned();
     for status in [301, 302, 307, 308] {
-        world.authorization.fails(METADATA, Fault::Redirect(status, metadata()));
+        world.authorization.set_fault(METADATA, WebFault::Redirect(status, metadata()));
         let refused = world.begin().await.unwrap_err();
         assert!(matches!(refused, OAuthError::BadMetadata(_)), "{status}: {refused:?}");
     }
     let world = World::start().await;
-    world.authorization.fails("/register", Fault::Redirect(307, metadata()));
+    world.authorization.set_fault("/register", WebFault::Redirect(307, metadata()));
     assert!(matches!(world.begin().await, Err(OAuthError::Refused(_))));
     // Would turn the registration into a GET.
-    world.authorization.fails("/register", Fault::Redirect(302, metadata()));
+    world.authorization.set_fault("/register", WebFault::Redirect(302, metadata()));
     assert!(matches!(world.begin().await, Err(OAuthError::NotRegistered(_))));
 }
 
@@ -76,38 +76,38 @@ async fn a_registration_follows_a_redirect_and_not_without_end() {
     let url = world.authorization.url();
     world
         .authorization
-        .script(|server| server.metadata = json!({ "registration_endpoint": format!("{url}/old") }));
-    world.authorization.fails("/old", Fault::Redirect(308, "/register".to_owned()));
+        .configure(|server| server.metadata = json!({ "registration_endpoint": format!("{url}/old") }));
+    world.authorization.set_fault("/old", WebFault::Redirect(308, "/register".to_owned()));
     world.authorize().await.unwrap();
-    assert_eq!(world.authorization.seen("/register")[0].json["client_name"], "Yard");
+    assert_eq!(world.authorization.requests("/register")[0].json["client_name"], "Yard");
 
-    world.authorizer().forget().await.unwrap();
-    world.authorization.fails("/old", Fault::Redirect(308, "/old".to_owned()));
+    world.authorizer().forget_tokens().await.unwrap();
+    world.authorization.set_fault("/old", WebFault::Redirect(308, "/old".to_owned()));
     let refused = world.begin().await.unwrap_err();
     assert!(matches!(refused, OAuthError::BadMetadata(_)), "{refused:?}");
-    assert_eq!(world.authorization.seen("/old").len(), 1 + 6);
+    assert_eq!(world.authorization.requests("/old").len(), 1 + 6);
 }
 
 #[tokio::test]
 async fn a_code_is_not_sent_after_a_redirect() {
     let world = World::start().await;
-    world.authorization.fails("/token", Fault::Redirect(307, "/elsewhere".to_owned()));
+    world.authorization.set_fault("/token", WebFault::Redirect(307, "/elsewhere".to_owned()));
     assert!(matches!(world.authorize().await, Err(OAuthError::NoToken(_))));
-    assert!(world.authorization.seen("/elsewhere").is_empty());
+    assert!(world.authorization.requests("/elsewhere").is_empty());
 }
 
 #[tokio::test]
 async fn answers_are_read_up_to_a_limit() {
     let world = World::start().await;
-    world.authorization.fails("/register", Fault::Huge);
+    world.authorization.set_fault("/register", WebFault::Huge);
     assert_eq!(world.begin().await, Err(TOO_LARGE));
-    world.authorization.fails(METADATA, Fault::Huge);
+    world.authorization.set_fault(METADATA, WebFault::Huge);
     assert_eq!(world.begin().await, Err(TOO_LARGE));
-    world.resource.fails(&format!("{PRM}/mcp"), Fault::Huge);
+    world.resource.set_fault(&format!("{PRM}/mcp"), WebFault::Huge);
     assert_eq!(world.begin().await, Err(TOO_LARGE));
 
     let world = World::start().await;
-    world.authorization.fails("/token", Fault::Huge);
+    world.authorization.set_fault("/token", WebFault::Huge);
     assert_eq!(world.authorize().await, Err(TOO_LARGE));
 }
 
@@ -115,9 +115,9 @@ async fn answers_are_read_up_to_a_limit() {
 async fn nobody_is_waited_for_without_end() {
     let world = World::start().await;
     let in_time = Err(OAuthError::TimedOut(Duration::from_secs(10)));
-    world.authorization.fails("/register", Fault::Hang);
+    world.authorization.set_fault("/register", WebFault::Hang);
     let (begun, ()) = tokio::join!(world.begin(), async {
-        world.authorization.wait_seen("/register", 1).await;
+        world.authorization.wait_requests("/register", 1).await;
         // From here on nothing but time passes, and that at once.
         tokio::time::pause();
     });
@@ -125,10 +125,10 @@ async fn nobody_is_waited_for_without_end() {
     tokio::time::resume();
 
     let world = World::start().await;
-    world.authorization.fails("/token", Fault::Hang);
+    world.authorization.set_fault("/token", WebFault::Hang);
     let callback = world.say_yes(&world.begin().await.unwrap()).await;
     let (completed, ()) = tokio::join!(world.complete(callback), async {
-        world.authorization.wait_seen("/token", 1).await;
+        world.authorization.wait_requests("/token", 1).await;
         tokio::time::pause();
     });
     assert_eq!(completed.map(|_| ()), in_time);
@@ -138,22 +138,22 @@ async fn nobody_is_waited_for_without_end() {
 async fn many_slow_answers_are_not_waited_for_either() {
     let world = World::start().await;
     let prm = format!("{PRM}/mcp");
-    world.resource.fails("/mcp", Fault::Wait);
-    world.resource.fails(&prm, Fault::Wait);
-    world.authorization.fails(METADATA, Fault::Wait);
-    world.authorization.fails("/register", Fault::Hang);
+    world.resource.set_fault("/mcp", WebFault::Wait);
+    world.resource.set_fault(&prm, WebFault::Wait);
+    world.authorization.set_fault(METADATA, WebFault::Wait);
+    world.authorization.set_fault("/register", WebFault::Hang);
     let slowly = async {
         let almost = Duration::from_secs(9);
-        world.resource.wait_seen("/mcp", 1).await;
+        world.resource.wait_requests("/mcp", 1).await;
         tokio::time::advance(almost).await;
         world.resource.let_through();
-        world.resource.wait_seen(&prm, 1).await;
+        world.resource.wait_requests(&prm, 1).await;
         tokio::time::advance(almost).await;
         world.resource.let_through();
-        world.authorization.wait_seen(METADATA, 1).await;
+        world.authorization.wait_requests(METADATA, 1).await;
         tokio::time::advance(almost).await;
         world.authorization.let_through();
-        world.authorization.wait_seen("/register", 1).await;
+        world.authorization.wait_requests("/register", 1).await;
         tokio::time::advance(almost).await;
     };
     tokio::time::pause();
@@ -173,13 +173,13 @@ async fn many_slow_answers_are_not_waited_for_either() {
 #[tokio::test]
 async fn a_server_that_fails_is_told_apart_from_one_that_says_no() {
     let world = World::start().await;
-    world.authorization.fails("/token", Fault::Status(500));
+    world.authorization.set_fault("/token", WebFault::Status(500));
     let failed = world.authorize().await;
     assert_eq!(failed, Err(OAuthError::NoToken("its answer is not what OAuth asks for".to_owned())));
     let world = World::start().await;
-    world.authorization.script(|server| server.refuses = Some((400, "invalid_grant".to_owned())));
+    world.authorization.configure(|server| server.refuses = Some((400, "invalid_grant".to_owned())));
     assert_eq!(world.authorize().await, Err(OAuthError::NoToken("invalid_grant".to_owned())));
-    world.authorization.script(|server| server.refuses = None);
+    world.authorization.configure(|server| server.refuses = None);
     world.authorize().await.unwrap();
     assert_eq!(world.call().await, Ok(StatusCode::OK));
 }
@@ -187,6 +187,6 @@ async fn a_server_that_fails_is_told_apart_from_one_that_says_no() {
 #[tokio::test]
 async fn an_open_stream_of_events_is_not_read_to_its_end() {
     let world = World::start().await;
-    world.resource.fails("/mcp", Fault::Stream);
+    world.resource.set_fault("/mcp", WebFault::Stream);
     world.authorize().await.unwrap();
 }

@@ -4,14 +4,14 @@ use http::StatusCode;
 use serde_json::json;
 use toolyard_mcp_client::oauth::{OAuthError, RegisteredClient};
 use toolyard_mcp_client::{Credentials, CredentialsError};
-use toolyard_protocol::secret::Secret;
+use toolyard_protocol::secret::SecretText;
 
 use crate::world::{METADATA, PRM, REDIRECT, World, user};
 
 #[tokio::test]
 async fn a_client_registers_and_gets_a_token() {
     let world = World::start().await;
-    world.resource.script(|resource| resource.challenge_scope = Some("read".to_owned()));
+    world.resource.configure(|resource| resource.challenge_scope = Some("read".to_owned()));
     assert_eq!(world.call().await, Err(CredentialsError::Needed));
 
     let started = world.begin().await.unwrap();
@@ -22,7 +22,7 @@ async fn a_client_registers_and_gets_a_token() {
     assert_eq!(world.call().await, Ok(StatusCode::OK));
 
     assert_eq!(
-        world.authorization.seen("/register")[0].json,
+        world.authorization.requests("/register")[0].json,
         json!({
             "client_name": "Yard",
             "redirect_uris": [REDIRECT],
@@ -33,7 +33,7 @@ async fn a_client_registers_and_gets_a_token() {
             "application_type": "web",
         })
     );
-    let asked = &world.authorization.seen("/authorize")[0].query;
+    let asked = &world.authorization.requests("/authorize")[0].query;
     assert_eq!((&*asked["resource"], &*asked["scope"]), (&*world.resource.url(), "read"));
     assert_eq!(world.token_requests("authorization_code")[0]["resource"], world.resource.url());
 }
@@ -42,7 +42,7 @@ async fn a_client_registers_and_gets_a_token() {
 async fn a_client_that_registered_with_a_secret_proves_itself_with_it() {
     for method in ["client_secret_basic", "client_secret_post"] {
         let world = World::start().await;
-        world.authorization.script(|server| {
+        world.authorization.configure(|server| {
             server.gives_secret = true;
             server.auth_methods = vec![method.to_owned()];
         });
@@ -56,7 +56,7 @@ async fn a_client_that_registered_with_a_secret_proves_itself_with_it() {
 #[tokio::test]
 async fn a_client_registered_by_hand_goes_first() {
     let mut world = World::start().await;
-    world.authorization.script(|server| {
+    world.authorization.configure(|server| {
         server.clients = vec![("by-hand".to_owned(), Some("sesame".to_owned()))];
         server.auth_methods = vec!["client_secret_basic".to_owned()];
         server.cimd = true;
@@ -64,11 +64,11 @@ async fn a_client_registered_by_hand_goes_first() {
     world.settings.client_metadata_url = Some("https://yard.example/client.json".to_owned());
     let issuer = Some(world.authorization.url());
     world.settings.client =
-        Some(RegisteredClient { id: "by-hand".to_owned(), secret: Some(Secret::new("sesame")), issuer });
+        Some(RegisteredClient { id: "by-hand".to_owned(), secret: Some(SecretText::new("sesame")), issuer });
     world.authorize().await.unwrap();
     assert_eq!(world.call().await, Ok(StatusCode::OK));
-    assert_eq!(world.authorization.seen("/authorize")[0].query["client_id"], "by-hand");
-    assert!(world.authorization.seen("/register").is_empty());
+    assert_eq!(world.authorization.requests("/authorize")[0].query["client_id"], "by-hand");
+    assert!(world.authorization.requests("/register").is_empty());
 }
 
 #[tokio::test]
@@ -76,7 +76,7 @@ async fn a_secret_is_only_for_the_server_that_gave_it() {
     let mut world = World::start().await;
     let issuer = Some("https://elsewhere.example".to_owned());
     world.settings.client =
-        Some(RegisteredClient { id: "by-hand".to_owned(), secret: Some(Secret::new("sesame")), issuer });
+        Some(RegisteredClient { id: "by-hand".to_owned(), secret: Some(SecretText::new("sesame")), issuer });
     assert_eq!(world.begin().await, Err(OAuthError::OtherServer));
 }
 
@@ -84,31 +84,31 @@ async fn a_secret_is_only_for_the_server_that_gave_it() {
 async fn our_metadata_document_is_our_id_where_the_server_can() {
     let mut world = World::start().await;
     world.settings.client_metadata_url = Some("https://yard.example/client.json".to_owned());
-    world.authorization.script(|server| server.cimd = true);
+    world.authorization.configure(|server| server.cimd = true);
     world.authorize().await.unwrap();
     assert_eq!(world.call().await, Ok(StatusCode::OK));
     assert_eq!(
-        world.authorization.seen("/authorize")[0].query["client_id"],
+        world.authorization.requests("/authorize")[0].query["client_id"],
         "https://yard.example/client.json"
     );
-    assert!(world.authorization.seen("/register").is_empty());
+    assert!(world.authorization.requests("/register").is_empty());
 
-    world.authorization.script(|server| server.cimd = false);
-    world.authorizer().forget().await.unwrap();
+    world.authorization.configure(|server| server.cimd = false);
+    world.authorizer().forget_tokens().await.unwrap();
     world.authorize().await.unwrap();
-    assert_eq!(world.authorization.seen("/register").len(), 1);
+    assert_eq!(world.authorization.requests("/register").len(), 1);
 
-    world.authorization.script(|server| server.cimd = true);
+    world.authorization.configure(|server| server.cimd = true);
     world.settings.client_metadata_url = Some("http://localhost/client.json".to_owned());
-    world.authorizer().forget().await.unwrap();
+    world.authorizer().forget_tokens().await.unwrap();
     world.authorize().await.unwrap();
-    assert_eq!(world.authorization.seen("/register").len(), 2, "nobody else could read it there");
+    assert_eq!(world.authorization.requests("/register").len(), 2, "nobody else could read it there");
 }
 
 #[tokio::test]
 async fn a_server_that_registers_nobody_says_so() {
     let world = World::start().await;
-    world.authorization.script(|server| server.registers = false);
+    world.authorization.configure(|server| server.registers = false);
     let refused = world.begin().await.unwrap_err();
     assert_eq!(refused, OAuthError::NotRegistered("it takes no registrations".to_owned()));
 }
@@ -124,15 +124,15 @@ async fn metadata_are_found_wherever_they_may_lie() {
         (vec![elsewhere.clone()], Some(elsewhere), true),
     ] {
         let root = world.resource.url().replace("/mcp", "");
-        world.resource.script(|resource| {
+        world.resource.configure(|resource| {
             resource.metadata_paths = paths;
             resource.challenge_metadata = challenge.map(|path| format!("{root}{path}"));
         });
-        world.authorization.script(|server| server.openid = openid);
+        world.authorization.configure(|server| server.openid = openid);
         assert_eq!(world.call().await, Err(CredentialsError::Needed));
         world.authorize().await.unwrap();
         assert_eq!(world.call().await, Ok(StatusCode::OK));
-        world.authorizer().forget().await.unwrap();
+        world.authorizer().forget_tokens().await.unwrap();
     }
 }
 
@@ -141,11 +141,11 @@ async fn the_resource_is_named_as_it_names_itself() {
     let world = World::start().await;
     // Without a path: a URL parser would add a slash to it.
     let root = world.resource.url().replace("/mcp", "");
-    world.resource.script(|resource| resource.resource = Some(root.clone()));
+    world.resource.configure(|resource| resource.resource = Some(root.clone()));
     world.authorize().await.unwrap();
     world.clock.advance(3600);
     assert_eq!(world.call().await, Ok(StatusCode::OK));
-    assert_eq!(world.authorization.seen("/authorize")[0].query["resource"], root);
+    assert_eq!(world.authorization.requests("/authorize")[0].query["resource"], root);
     for grant in ["authorization_code", "refresh_token"] {
         assert_eq!(world.token_requests(grant)[0]["resource"], root, "{grant}");
     }
@@ -156,17 +156,17 @@ async fn scopes_come_from_the_operator_or_the_challenge_or_the_metadata_or_not_a
     let mut world = World::start().await;
     let scopes = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     world.begin().await.unwrap();
-    world.resource.script(|resource| resource.scopes = scopes(&["a", "b"]));
+    world.resource.configure(|resource| resource.scopes = scopes(&["a", "b"]));
     world.begin().await.unwrap();
-    world.authorization.script(|server| server.scopes = Some(scopes(&["a", "z", "offline_access"])));
+    world.authorization.configure(|server| server.scopes = Some(scopes(&["a", "z", "offline_access"])));
     world.begin().await.unwrap();
-    world.resource.script(|resource| resource.challenge_scope = Some("c".to_owned()));
+    world.resource.configure(|resource| resource.challenge_scope = Some("c".to_owned()));
     world.call().await.unwrap_err();
     world.begin().await.unwrap();
     world.settings.scopes = scopes(&["d"]);
     world.begin().await.unwrap();
     let asked: Vec<_> =
-        world.authorization.seen("/register").iter().map(|seen| seen.json["scope"].clone()).collect();
+        world.authorization.requests("/register").iter().map(|seen| seen.json["scope"].clone()).collect();
     let expected = [json!(null), json!("a b"), json!("a b offline_access"), json!("c offline_access")];
     assert_eq!(asked, [&expected[..], &[json!("d offline_access")]].concat());
 }
@@ -185,7 +185,7 @@ async fn each_user_authorizes_alone() {
 async fn what_is_forgotten_is_gone() {
     let world = World::start().await;
     world.authorize().await.unwrap();
-    world.authorizer().forget().await.unwrap();
+    world.authorizer().forget_tokens().await.unwrap();
     assert_eq!(world.kept().await, None);
     assert_eq!(world.call().await, Err(CredentialsError::Needed));
 }
@@ -193,10 +193,10 @@ async fn what_is_forgotten_is_gone() {
 #[tokio::test]
 async fn a_server_without_oauth_is_told_apart() {
     let world = World::start().await;
-    world.resource.script(|resource| resource.metadata_paths.clear());
+    world.resource.configure(|resource| resource.metadata_paths.clear());
     assert_eq!(world.begin().await, Err(OAuthError::NoMetadata));
-    world.resource.script(|resource| resource.metadata_paths = vec![PRM.to_owned()]);
-    world.authorization.script(|server| server.openid = true);
+    world.resource.configure(|resource| resource.metadata_paths = vec![PRM.to_owned()]);
+    world.authorization.configure(|server| server.openid = true);
     world.begin().await.unwrap();
-    assert_eq!(world.authorization.seen(METADATA).len(), 1);
+    assert_eq!(world.authorization.requests(METADATA).len(), 1);
 }

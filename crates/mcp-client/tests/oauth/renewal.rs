@@ -5,15 +5,15 @@ use http::StatusCode;
 use toolyard_mcp_client::oauth::{OAuth, OAuthParts, RegisteredClient};
 use toolyard_mcp_client::{Credentials, CredentialsError};
 use toolyard_net::NetError;
-use toolyard_protocol::secret::Secret;
-use toolyard_testkit::authorization::{FakeAuthorization, Fault};
+use toolyard_protocol::secret::SecretText;
+use toolyard_testkit::authorization::{FakeAuthorization, WebFault};
 
 use crate::world::{METADATA, World, user};
 
 #[tokio::test]
 async fn a_token_is_renewed_before_it_ends_and_rotates() {
     let world = World::start().await;
-    world.resource.script(|resource| resource.challenge_scope = Some("read".to_owned()));
+    world.resource.configure(|resource| resource.challenge_scope = Some("read".to_owned()));
     world.call().await.unwrap_err();
     world.authorize().await.unwrap();
     for round in 1..=3 {
@@ -64,31 +64,31 @@ async fn a_late_no_to_the_old_token_does_not_renew_the_new_one() {
     let credentials = world.credentials();
     let (_, challenge) = world.request(credentials.headers().await.unwrap()).await;
     let challenge = challenge.unwrap();
-    assert_eq!(credentials.challenged(&challenge).await, Ok(true));
+    assert_eq!(credentials.handle_challenge(&challenge).await, Ok(true));
     credentials.headers().await.unwrap();
-    assert_eq!(credentials.challenged(&challenge).await, Ok(true));
+    assert_eq!(credentials.handle_challenge(&challenge).await, Ok(true));
     assert_eq!(world.token_requests("refresh_token").len(), 1);
 
     world.clock.advance(60);
-    assert_eq!(credentials.challenged(&challenge).await, Ok(true));
+    assert_eq!(credentials.handle_challenge(&challenge).await, Ok(true));
     assert_eq!(world.token_requests("refresh_token").len(), 2);
 }
 
 #[tokio::test]
 async fn a_no_to_a_request_from_before_does_not_end_a_new_grant() {
     let world = World::start().await;
-    world.authorization.script(|server| server.refreshes = false);
+    world.authorization.configure(|server| server.refreshes = false);
     let credentials = world.credentials();
     let (_, challenge) = world.request(credentials.headers().await.unwrap()).await;
     world.authorize().await.unwrap();
-    assert_eq!(credentials.challenged(&challenge.unwrap()).await, Ok(true));
+    assert_eq!(credentials.handle_challenge(&challenge.unwrap()).await, Ok(true));
     assert_eq!(world.call_as(&credentials).await, Ok(StatusCode::OK));
 }
 
 #[tokio::test]
 async fn without_a_refresh_token_the_user_is_asked() {
     let world = World::start().await;
-    world.authorization.script(|server| server.refreshes = false);
+    world.authorization.configure(|server| server.refreshes = false);
     world.authorize().await.unwrap();
     world.clock.advance(3600);
     assert_eq!(world.call().await, Err(CredentialsError::Needed));
@@ -102,7 +102,7 @@ async fn without_a_refresh_token_the_user_is_asked() {
 #[tokio::test]
 async fn a_token_without_an_end_is_used_until_it_is_turned_away() {
     let world = World::start().await;
-    world.authorization.script(|server| server.expires_in = None);
+    world.authorization.configure(|server| server.expires_in = None);
     world.authorize().await.unwrap();
     world.clock.advance(365 * 24 * 3600);
     assert_eq!(world.call().await, Ok(StatusCode::OK));
@@ -116,7 +116,7 @@ async fn a_refresh_token_that_is_not_known_any_more_ends_the_grant() {
         world.authorize().await.unwrap();
         world.authorization.end_refresh_tokens();
         let refuses = refusal.map(|(status, error)| (status, error.to_owned()));
-        world.authorization.script(|server| server.refuses = refuses);
+        world.authorization.configure(|server| server.refuses = refuses);
         world.clock.advance(3600);
         assert_eq!(world.credentials().headers().await, Err(CredentialsError::Needed), "{refusal:?}");
         assert!(world.credentials().headers().await.unwrap().is_empty());
@@ -128,10 +128,12 @@ async fn a_server_that_is_down_does_not_end_the_grant() {
     let world = World::start().await;
     world.authorize().await.unwrap();
     world.clock.advance(3600);
-    world.authorization.script(|server| server.refuses = Some((503, "temporarily_unavailable".to_owned())));
+    world
+        .authorization
+        .configure(|server| server.refuses = Some((503, "temporarily_unavailable".to_owned())));
     let failed = world.call().await.unwrap_err();
     assert!(matches!(failed, CredentialsError::Failed(_)), "{failed:?}");
-    world.authorization.script(|server| server.refuses = None);
+    world.authorization.configure(|server| server.refuses = None);
     assert_eq!(world.call().await, Ok(StatusCode::OK));
 }
 
@@ -140,7 +142,7 @@ async fn those_who_waited_for_a_dead_server_do_not_wait_again() {
     let world = World::start().await;
     world.authorize().await.unwrap();
     world.clock.advance(3600);
-    world.authorization.fails("/token", Fault::Huge);
+    world.authorization.set_fault("/token", WebFault::Huge);
     let calls = join_all((0..5).map(|_| world.call())).await;
     assert!(calls.iter().all(|called| matches!(called, Err(CredentialsError::Failed(_)))), "{calls:?}");
     assert_eq!(world.token_requests("refresh_token").len(), 1);
@@ -153,11 +155,11 @@ async fn a_caller_that_goes_away_does_not_lose_the_new_token() {
     let world = World::start().await;
     world.authorize().await.unwrap();
     world.clock.advance(3600);
-    world.authorization.fails("/token", Fault::Wait);
+    world.authorization.set_fault("/token", WebFault::Wait);
     let credentials = world.credentials();
     tokio::select! {
         _ = credentials.headers() => panic!("the token endpoint answered"),
-        _ = world.authorization.wait_seen("/token", 2) => {}
+        _ = world.authorization.wait_requests("/token", 2) => {}
     }
     world.authorization.let_through();
     assert_eq!(world.call().await, Ok(StatusCode::OK));
@@ -168,10 +170,10 @@ async fn a_caller_that_goes_away_does_not_lose_the_new_token() {
 async fn a_browser_that_goes_away_does_not_lose_the_token() {
     let world = World::start().await;
     let callback = world.say_yes(&world.begin().await.unwrap()).await;
-    world.authorization.fails("/token", Fault::Wait);
+    world.authorization.set_fault("/token", WebFault::Wait);
     tokio::select! {
         _ = world.complete(callback) => panic!("the token endpoint answered"),
-        _ = world.authorization.wait_seen("/token", 1) => {}
+        _ = world.authorization.wait_requests("/token", 1) => {}
     }
     world.authorization.let_through();
     world.parts.tasks.close();
@@ -184,7 +186,7 @@ async fn a_process_that_comes_second_uses_what_the_first_got() {
     let world = World::start().await;
     world.authorize().await.unwrap();
     world.clock.advance(3600);
-    world.authorization.fails("/token", Fault::Wait);
+    world.authorization.set_fault("/token", WebFault::Wait);
     // Its own locks: as if it were on another machine.
     let other = OAuth::new(OAuthParts { http: crate::world::clients(), ..world.parts.clone() });
     let other = other.authorizer(world.upstream(&world.resource.url()), user("ada")).credentials();
@@ -194,9 +196,9 @@ async fn a_process_that_comes_second_uses_what_the_first_got() {
         called
     };
     let second = async {
-        world.authorization.wait_seen("/token", 2).await;
+        world.authorization.wait_requests("/token", 2).await;
         let let_first_through = async {
-            world.authorization.wait_seen("/token", 3).await;
+            world.authorization.wait_requests("/token", 3).await;
             world.authorization.let_through();
         };
         tokio::join!(other.headers(), let_first_through).0
@@ -212,15 +214,15 @@ async fn an_upstream_that_moves_to_another_server_gets_new_tokens_and_a_new_clie
     let world = World::start().await;
     world.authorize().await.unwrap();
     let second = FakeAuthorization::start().await;
-    world.resource.script(|resource| resource.servers = vec![second.url()]);
+    world.resource.configure(|resource| resource.servers = vec![second.url()]);
     world.authorization.end_tokens();
     assert_eq!(world.call().await, Err(CredentialsError::Needed));
 
     let started = world.begin().await.unwrap();
     world.complete(world.say_yes(&started).await).await.unwrap();
-    assert_eq!(second.seen("/register").len(), 1);
-    assert_eq!(second.seen("/token").len(), 1);
-    assert_eq!(second.seen("/token")[0].form["grant_type"], "authorization_code");
+    assert_eq!(second.requests("/register").len(), 1);
+    assert_eq!(second.requests("/token").len(), 1);
+    assert_eq!(second.requests("/token")[0].form["grant_type"], "authorization_code");
     // Nothing of the old grant went to the old server either, since nobody asked it.
     assert!(world.token_requests("refresh_token").is_empty());
 }
@@ -229,16 +231,20 @@ async fn an_upstream_that_moves_to_another_server_gets_new_tokens_and_a_new_clie
 async fn a_new_secret_of_the_operator_is_used_at_once() {
     let mut world = World::start().await;
     let client = |secret: &str| {
-        Some(RegisteredClient { id: "by-hand".to_owned(), secret: Some(Secret::new(secret)), issuer: None })
+        Some(RegisteredClient {
+            id: "by-hand".to_owned(),
+            secret: Some(SecretText::new(secret)),
+            issuer: None,
+        })
     };
     let knows = |secret: &str| vec![("by-hand".to_owned(), Some(secret.to_owned()))];
-    world.authorization.script(|server| {
+    world.authorization.configure(|server| {
         server.clients = knows("old");
         server.auth_methods = vec!["client_secret_basic".to_owned()];
     });
     world.settings.client = client("old");
     world.authorize().await.unwrap();
-    world.authorization.script(|server| server.clients = knows("new"));
+    world.authorization.configure(|server| server.clients = knows("new"));
     world.settings.client = client("new");
     world.clock.advance(3600);
     assert_eq!(world.call().await, Ok(StatusCode::OK));
@@ -248,8 +254,8 @@ async fn a_new_secret_of_the_operator_is_used_at_once() {
 async fn the_search_goes_through_the_metadata_each_time() {
     let world = World::start().await;
     world.authorize().await.unwrap();
-    let before = world.authorization.seen(METADATA).len();
+    let before = world.authorization.requests(METADATA).len();
     world.clock.advance(3600);
     assert_eq!(world.call().await, Ok(StatusCode::OK));
-    assert_eq!(world.authorization.seen(METADATA).len(), before + 1);
+    assert_eq!(world.authorization.requests(METADATA).len(), before + 1);
 }

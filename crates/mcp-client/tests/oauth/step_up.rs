@@ -2,19 +2,19 @@
 
 use http::StatusCode;
 use toolyard_mcp_client::oauth::OAuthError;
-use toolyard_mcp_client::{Challenge, Credentials, CredentialsError};
+use toolyard_mcp_client::{AuthChallenge, Credentials, CredentialsError};
 
 use crate::world::World;
 
 async fn world_with_read() -> World {
     let world = World::start().await;
-    world.resource.script(|resource| resource.challenge_scope = Some("read".to_owned()));
+    world.resource.configure(|resource| resource.challenge_scope = Some("read".to_owned()));
     world.call().await.unwrap_err();
-    world.authorization.script(|server| server.gives_scope = Some("read also".to_owned()));
+    world.authorization.configure(|server| server.gives_scope = Some("read also".to_owned()));
     world.authorize().await.unwrap();
     assert_eq!(world.call().await, Ok(StatusCode::OK));
-    world.authorization.script(|server| server.gives_scope = None);
-    world.resource.script(|resource| resource.needs = Some("write".to_owned()));
+    world.authorization.configure(|server| server.gives_scope = None);
+    world.resource.configure(|resource| resource.needs = Some("write".to_owned()));
     world
 }
 
@@ -26,15 +26,15 @@ async fn the_user_is_asked_for_what_they_gave_and_what_is_wanting() {
     assert!(!world.credentials().headers().await.unwrap().is_empty());
 
     world.authorize().await.unwrap();
-    assert_eq!(world.authorization.seen("/authorize")[1].query["scope"], "read also write");
-    assert_eq!(world.authorization.seen("/register").len(), 1, "the same client asks for more");
+    assert_eq!(world.authorization.requests("/authorize")[1].query["scope"], "read also write");
+    assert_eq!(world.authorization.requests("/register").len(), 1, "the same client asks for more");
     assert_eq!(world.call().await, Ok(StatusCode::OK));
 }
 
 #[tokio::test]
 async fn a_user_is_not_asked_twice_for_what_is_not_given() {
     let world = world_with_read().await;
-    world.authorization.script(|server| server.gives_scope = Some("read also".to_owned()));
+    world.authorization.configure(|server| server.gives_scope = Some("read also".to_owned()));
     assert_eq!(world.call().await, Err(CredentialsError::Needed));
     world.authorize().await.unwrap();
     for _ in 0..2 {
@@ -43,7 +43,7 @@ async fn a_user_is_not_asked_twice_for_what_is_not_given() {
     }
     let started = world.begin().await.unwrap();
     assert!(started.link.contains("scope=read+also&"), "{}", started.link);
-    world.authorizer().forget().await.unwrap();
+    world.authorizer().forget_tokens().await.unwrap();
     assert_eq!(world.call().await, Err(CredentialsError::Needed));
 }
 
@@ -51,21 +51,22 @@ async fn a_user_is_not_asked_twice_for_what_is_not_given() {
 async fn what_the_server_does_not_know_is_not_asked_for_again() {
     let world = world_with_read().await;
     assert_eq!(world.call().await, Err(CredentialsError::Needed));
-    world.authorization.script(|server| server.denies = Some("invalid_scope".to_owned()));
+    world.authorization.configure(|server| server.denies = Some("invalid_scope".to_owned()));
     assert_eq!(world.authorize().await, Err(OAuthError::Denied("invalid_scope".to_owned())));
-    world.authorization.script(|server| server.denies = None);
+    world.authorization.configure(|server| server.denies = None);
     world.authorize().await.unwrap();
-    assert_eq!(world.authorization.seen("/authorize")[2].query["scope"], "read also");
+    assert_eq!(world.authorization.requests("/authorize")[2].query["scope"], "read also");
 }
 
 #[tokio::test]
 async fn any_other_no_is_a_no() {
     let world = world_with_read().await;
-    let challenge = |status, header: &str| Challenge { status, www_authenticate: vec![header.to_owned()] };
+    let challenge =
+        |status, header: &str| AuthChallenge { status, www_authenticate: vec![header.to_owned()] };
     for header in ["", "Bearer", "Bearer error=\"invalid_token\", scope=\"write\""] {
         let no = challenge(StatusCode::FORBIDDEN, header);
-        assert_eq!(world.credentials().challenged(&no).await, Ok(false), "{header}");
+        assert_eq!(world.credentials().handle_challenge(&no).await, Ok(false), "{header}");
     }
     let odd = challenge(StatusCode::IM_A_TEAPOT, "Bearer error=\"insufficient_scope\", scope=\"write\"");
-    assert_eq!(world.credentials().challenged(&odd).await, Ok(false));
+    assert_eq!(world.credentials().handle_challenge(&odd).await, Ok(false));
 }

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use http::{HeaderMap, Request, StatusCode};
 use jiff::Timestamp;
 use toolyard_mcp_client::oauth::{
-    Authorizer, Callback, MemoryPending, MemoryTokens, OAuth, OAuthCredentials, OAuthError, OAuthParts,
-    OAuthSettings, OAuthUpstream, Started, TokenKey, TokenStore,
+    MemoryPending, MemoryTokens, OAuth, OAuthCallback, OAuthCredentials, OAuthError, OAuthParts,
+    OAuthSettings, OAuthUpstream, StartedFlow, TokenKey, TokenStore, UserAuthorizer,
 };
-use toolyard_mcp_client::{Challenge, Credentials, CredentialsError};
+use toolyard_mcp_client::{AuthChallenge, Credentials, CredentialsError};
 use toolyard_net::{ClientSettings, Guard, GuardPolicy, HttpClient, OutsideUrl, ReferralClients};
 use toolyard_protocol::UserId;
 use toolyard_testkit::authorization::{FakeAuthorization, FakeResource};
@@ -90,7 +90,7 @@ impl World {
         })
     }
 
-    pub(crate) fn authorizer(&self) -> Authorizer {
+    pub(crate) fn authorizer(&self) -> UserAuthorizer {
         self.oauth.authorizer(self.upstream(&self.resource.url()), user("ada"))
     }
 
@@ -98,22 +98,22 @@ impl World {
         self.authorizer().credentials()
     }
 
-    pub(crate) async fn begin(&self) -> Result<Started, OAuthError> {
-        self.authorizer().begin().await
+    pub(crate) async fn begin(&self) -> Result<StartedFlow, OAuthError> {
+        self.authorizer().begin_flow().await
     }
 
     /// The user opens the link, says yes, and the browser comes back.
-    pub(crate) async fn say_yes(&self, started: &Started) -> Callback {
+    pub(crate) async fn say_yes(&self, started: &StartedFlow) -> OAuthCallback {
         let request = Request::get(&started.link).body(Default::default()).unwrap();
         let answer = client().send(request).await.unwrap();
         assert_eq!(answer.status, StatusCode::FOUND, "the authorization server did not like the link");
         let back = answer.headers["location"].to_str().unwrap().to_owned();
         let query = back.strip_prefix(REDIRECT).unwrap().strip_prefix('?').unwrap();
-        Callback::from_query(query)
+        OAuthCallback::from_query(query)
     }
 
-    pub(crate) async fn complete(&self, callback: Callback) -> Result<TokenKey, OAuthError> {
-        self.oauth.complete(&user("ada"), callback).await
+    pub(crate) async fn complete(&self, callback: OAuthCallback) -> Result<TokenKey, OAuthError> {
+        self.oauth.complete_flow(&user("ada"), callback).await
     }
 
     /// All of it.
@@ -130,14 +130,14 @@ impl World {
     pub(crate) async fn call_as(&self, credentials: &dyn Credentials) -> Called {
         let (status, challenge) = self.request(credentials.headers().await?).await;
         match challenge {
-            Some(challenge) if credentials.challenged(&challenge).await? => {
+            Some(challenge) if credentials.handle_challenge(&challenge).await? => {
                 Ok(self.request(credentials.headers().await?).await.0)
             }
             _ => Ok(status),
         }
     }
 
-    pub(crate) async fn request(&self, headers: HeaderMap) -> (StatusCode, Option<Challenge>) {
+    pub(crate) async fn request(&self, headers: HeaderMap) -> (StatusCode, Option<AuthChallenge>) {
         let mut request = Request::get(self.resource.url()).body(Default::default()).unwrap();
         *request.headers_mut() = headers;
         let answer = client().send(request).await.unwrap();
@@ -145,7 +145,7 @@ impl World {
         let www_authenticate = www_authenticate.map(|value| value.to_str().unwrap().to_owned()).collect();
         let status = answer.status;
         let turned_away = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
-        (status, turned_away.then_some(Challenge { status, www_authenticate }))
+        (status, turned_away.then_some(AuthChallenge { status, www_authenticate }))
     }
 
     /// The text that is kept for Ada.
@@ -156,7 +156,7 @@ impl World {
 
     /// The form of each request to the token endpoint with this grant type.
     pub(crate) fn token_requests(&self, grant: &str) -> Vec<std::collections::BTreeMap<String, String>> {
-        let forms = self.authorization.seen("/token").into_iter().map(|seen| seen.form);
+        let forms = self.authorization.requests("/token").into_iter().map(|seen| seen.form);
         forms.filter(|form| form["grant_type"] == grant).collect()
     }
 }

@@ -134,7 +134,7 @@ async fn dropping_an_unfinished_answer_closes_the_connection() {
         conn.closed().await;
 
         let (response, mut conn) = tokio::join!(client.send(peer.post("/tool")), peer.answer_one(head));
-        let mut lines = response.unwrap().lines(100, 100);
+        let mut lines = response.unwrap().into_lines(100, 100);
         tokio::select! {
             biased;
             line = lines.next() => panic!("{line:?}"),

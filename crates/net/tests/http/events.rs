@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use crate::peer::{Conn, Peer, chunked};
-use toolyard_net::{ClientSettings, Events, Guard, HttpClient, NetError};
+use toolyard_net::{ClientSettings, Guard, HttpClient, NetError, SseStream};
 
-async fn events_of(answer: &str, limit: usize) -> (Events, Conn) {
+async fn events_of(answer: &str, limit: usize) -> (SseStream, Conn) {
     let peer = Peer::start().await;
     let client = HttpClient::new(Guard::dev(), ClientSettings::default());
     let (response, conn) = tokio::join!(client.send(peer.post("/mcp")), peer.answer_one(answer));
-    (response.unwrap().events(limit), conn)
+    (response.unwrap().into_events(limit), conn)
 }
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -23,7 +23,7 @@ async fn an_event_is_there_before_the_answer_ends() {
     assert_eq!(events.last_id(), Some("1"));
     conn.write("c\r\nretry: 9\n\nda\r\n9\r\nta: two\n\n\r\n0\r\n\r\n").await;
     assert_eq!(events.next().await.unwrap().unwrap().data, "two");
-    assert_eq!(events.retry(), Some(Duration::from_millis(9)));
+    assert_eq!(events.retry_delay(), Some(Duration::from_millis(9)));
     assert_eq!(events.next().await, Ok(None));
 }
 
@@ -66,7 +66,7 @@ async fn an_event_that_is_too_large_is_told_each_time() {
 #[tokio::test]
 async fn a_stream_on_which_nothing_comes_is_broken() {
     let (events, mut conn) = events_of(HEAD, 100).await;
-    let mut events = events.idle(Duration::from_millis(50));
+    let mut events = events.with_idle_timeout(Duration::from_millis(50));
     conn.write("2\r\n:\n\r\n").await;
     let silent = events.next().await;
     assert!(matches!(&silent, Err(NetError::Broken { detail }) if detail.contains("50ms")), "{silent:?}");

@@ -1,13 +1,13 @@
 //! Reading an answer line by line.
 
 use crate::peer::{Conn, Peer, chunked, ok};
-use toolyard_net::{ClientSettings, Guard, HttpClient, Lines, NetError};
+use toolyard_net::{ClientSettings, Guard, HttpClient, NetError, ResponseLines};
 
-async fn lines_of(answer: &str, line_limit: usize, total_limit: usize) -> (Lines, Conn) {
+async fn lines_of(answer: &str, line_limit: usize, total_limit: usize) -> (ResponseLines, Conn) {
     let peer = Peer::start().await;
     let client = HttpClient::new(Guard::dev(), ClientSettings::default());
     let (response, conn) = tokio::join!(client.send(peer.post("/tool")), peer.answer_one(answer));
-    (response.unwrap().lines(line_limit, total_limit), conn)
+    (response.unwrap().into_lines(line_limit, total_limit), conn)
 }
 
 async fn all(answer: &str, line_limit: usize, total_limit: usize) -> Result<Vec<String>, NetError> {

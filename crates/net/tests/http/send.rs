@@ -215,7 +215,7 @@ async fn localhost_is_refused_by_strict_and_allowed_by_dev() {
 
 #[tokio::test]
 async fn a_uri_that_cannot_be_called_is_not_sent() {
-    let client = client(Guard::open());
+    let client = client(Guard::unrestricted());
     let relative = client.send(post("/tool")).await.unwrap_err();
     assert!(matches!(relative, NetError::NotSent(NotSent::BadRequest { .. })), "{relative:?}");
     for (uri, refused) in [

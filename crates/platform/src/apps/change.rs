@@ -9,7 +9,7 @@ use crate::{Actor, Platform, PlatformError};
 
 /// What to change. Missing members stay as they are.
 #[derive(Debug, Default)]
-pub struct AppPatch {
+pub struct AppUpdate {
     /// Operators: whether the app may call the tools of other apps for every user.
     pub assistant: Option<bool>,
     /// Members of the details.
@@ -21,23 +21,24 @@ pub async fn change(
     platform: &Platform,
     actor: &Actor,
     package: &PackageName,
-    patch: AppPatch,
+    patch: AppUpdate,
 ) -> Result<AppRecord, PlatformError> {
     let app = find_owned(platform, actor, package).await?;
     actor.require_person("an app key cannot change the app; use a developer's token")?;
     if patch.assistant.is_some() && !actor.is_operator() {
         return Err(PlatformError::forbidden("only an operator gives the assistant grant"));
     }
-    let details = Some(apply(&app.details, patch.details)?).filter(|details| *details != app.details);
-    let problems = details.as_ref().map(|details| details::problems(platform, details)).unwrap_or_default();
+    let details = Some(apply_patch(&app.details, patch.details)?).filter(|details| *details != app.details);
+    let problems =
+        details.as_ref().map(|details| details::find_problems(platform, details)).unwrap_or_default();
     if !problems.is_empty() {
-        return Err(PlatformError::problems(format!("{package} cannot be changed like this"), problems));
+        return Err(PlatformError::invalid_with(format!("{package} cannot be changed like this"), problems));
     }
 
     // Nothing is changed before everything was checked.
     let details = details.map(|details| AppChange::Details(Box::new(details)));
     for change in details.into_iter().chain(patch.assistant.map(AppChange::Assistant)) {
-        platform.stores.apps.change(package, change, platform.clock.now()).await?;
+        platform.stores.apps.change_app(package, change, platform.clock.now()).await?;
     }
 
     platform.stores.announcements.announce(Change::AppChanged(package.clone())).await;
@@ -45,7 +46,7 @@ pub async fn change(
 }
 
 /// The details with some members replaced.
-fn apply(details: &AppDetails, patch: Map<String, Value>) -> Result<AppDetails, PlatformError> {
+fn apply_patch(details: &AppDetails, patch: Map<String, Value>) -> Result<AppDetails, PlatformError> {
     let invalid =
         |error: serde_json::Error| PlatformError::invalid(format!("the body cannot be read: {error}"));
     let mut all = match serde_json::to_value(details).map_err(invalid)? {

@@ -37,16 +37,16 @@ struct AppConfigFile {
 }
 
 /// Reads the file and takes from it what the request leaves out.
-pub(super) async fn complete(
+pub(super) async fn complete_from_file(
     platform: &Platform,
     details: &mut AppDetails,
     tools: &mut Option<Vec<Box<RawValue>>>,
 ) -> Result<(), PlatformError> {
     let url = details.public_url.as_deref().ok_or_else(|| {
         let problem = Problem::new("publicUrl", format!("missing; {FILE} is read from there"));
-        PlatformError::problems("the app cannot be registered", vec![problem])
+        PlatformError::invalid_with("the app cannot be registered", vec![problem])
     })?;
-    let file = read(platform, url).await?;
+    let file = fetch_config_file(platform, url).await?;
     if details.name.is_empty() {
         details.name = file.name.unwrap_or_default();
     }
@@ -65,15 +65,15 @@ pub(super) async fn complete(
     if tools.is_none() {
         let read = to_definitions(file.tools.unwrap_or_default());
         *tools = Some(read.map_err(|problems| {
-            PlatformError::problems(format!("the tools in {FILE} cannot be read"), problems)
+            PlatformError::invalid_with(format!("the tools in {FILE} cannot be read"), problems)
         })?);
     }
     Ok(())
 }
 
-async fn read(platform: &Platform, url: &str) -> Result<AppConfigFile, PlatformError> {
+async fn fetch_config_file(platform: &Platform, url: &str) -> Result<AppConfigFile, PlatformError> {
     let refused = |why: String| {
-        PlatformError::problems("the app cannot be registered", vec![Problem::new("publicUrl", why)])
+        PlatformError::invalid_with("the app cannot be registered", vec![Problem::new("publicUrl", why)])
     };
     let base = OutsideUrl::parse(url, &platform.guard).map_err(|error| refused(error.to_string()))?;
     let address = base.join(FILE);
@@ -98,7 +98,7 @@ async fn read(platform: &Platform, url: &str) -> Result<AppConfigFile, PlatformE
     let mut from = serde_json::Deserializer::from_slice(&body);
     serde_path_to_error::deserialize(&mut from).map_err(|error| {
         let (path, why) = (error.path().to_string(), error.into_inner());
-        PlatformError::problems(
+        PlatformError::invalid_with(
             format!("{address} cannot be used"),
             vec![Problem::new(path, why.to_string())],
         )

@@ -6,17 +6,17 @@ use toolyard_protocol::{
     app::{AppDetails, MAX_APP_LIST, MAX_APP_NAME_BYTES, MAX_APP_SETTINGS_BYTES, MAX_ICON_BYTES},
     raw::to_raw,
     tool::MAX_DESCRIPTION_BYTES,
-    visible::invisible_chars,
+    visible::count_invisible,
 };
 
 use crate::Platform;
 
 /// Everything that is wrong with the details of an app.
-pub(super) fn problems(platform: &Platform, details: &AppDetails) -> Vec<Problem> {
+pub(super) fn find_problems(platform: &Platform, details: &AppDetails) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut problem = |path: &str, message: String| problems.push(Problem::new(path, message));
     for (path, text) in [("name", &details.name), ("description", &details.description)] {
-        if invisible_chars(text) > 0 {
+        if count_invisible(text) > 0 {
             problem(path, "has invisible characters; leave them out".to_owned());
         }
     }

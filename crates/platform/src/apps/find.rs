@@ -11,7 +11,7 @@ pub async fn find_owned(
     actor: &Actor,
     package: &PackageName,
 ) -> Result<AppRecord, PlatformError> {
-    let app = platform.stores.apps.find(package).await?;
+    let app = platform.stores.apps.find_app(package).await?;
     let app = app.filter(|app| actor.may_change(&app.owner, package));
     app.ok_or_else(|| PlatformError::not_found(format_args!("app {package}")))
 }
@@ -20,7 +20,7 @@ pub async fn find_owned(
 pub async fn list_owned(platform: &Platform, actor: &Actor) -> Result<Vec<AppRecord>, PlatformError> {
     Ok(match actor {
         Actor::App(app) => vec![app.head.record.clone()],
-        actor if actor.is_operator() => platform.stores.apps.list(None).await?,
-        actor => platform.stores.apps.list(Some(&actor.name())).await?,
+        actor if actor.is_operator() => platform.stores.apps.list_apps(None).await?,
+        actor => platform.stores.apps.list_apps(Some(&actor.name())).await?,
     })
 }

@@ -12,7 +12,7 @@ mod rotate_key;
 mod tool_set;
 
 pub use self::{
-    change::{AppPatch, change},
+    change::{AppUpdate, change},
     find::{find_owned, list_owned},
     older_tools::to_definitions,
     publish_tools::{activate_tools, publish_tools},

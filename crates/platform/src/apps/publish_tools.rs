@@ -1,7 +1,7 @@
 //! Giving an app other tools: the whole set at once, checked whole, switched in one transaction.
 
-use toolyard_core::{catalog::check_set_on_pool, ports::Change};
-use toolyard_protocol::{PackageName, api::ToolSet, items::Items};
+use toolyard_core::{catalog::validate_tool_set_on_pool, ports::Change};
+use toolyard_protocol::{PackageName, api::ToolSet, items::AppItems};
 
 use super::{
     find::find_owned,
@@ -19,17 +19,17 @@ pub async fn publish_tools(
 ) -> Result<u64, PlatformError> {
     find_owned(platform, actor, package).await?;
     let ToolSet { tools, prompts, resources, resource_templates } = set;
-    let items = Items { prompts, resources, resource_templates };
-    let not_changed = |problems| PlatformError::problems("the tools were not changed", problems);
+    let items = AppItems { prompts, resources, resource_templates };
+    let not_changed = |problems| PlatformError::invalid_with("the tools were not changed", problems);
     let tools = to_definitions(tools).map_err(not_changed)?;
-    let definitions = check_set_on_pool(package, &tools, &items).await.map_err(not_changed)?;
+    let definitions = validate_tool_set_on_pool(package, &tools, &items).await.map_err(not_changed)?;
     let conflicts = alias_conflicts(platform, package, &definitions).await?;
     if !conflicts.is_empty() {
         return Err(not_changed(conflicts));
     }
 
     let set = stored_set(tools, items, actor);
-    let published = platform.stores.definitions.publish(package, set, platform.clock.now()).await?;
+    let published = platform.stores.definitions.publish_tools(package, set, platform.clock.now()).await?;
     let version = published.ok_or_else(|| PlatformError::not_found(format_args!("app {package}")))?;
 
     platform.stores.announcements.announce(Change::AppChanged(package.clone())).await;
@@ -44,7 +44,7 @@ pub async fn activate_tools(
     version: u64,
 ) -> Result<(), PlatformError> {
     find_owned(platform, actor, package).await?;
-    if !platform.stores.definitions.activate(package, version, platform.clock.now()).await? {
+    if !platform.stores.definitions.activate_version(package, version, platform.clock.now()).await? {
         return Err(PlatformError::not_found(format_args!("version {version} of {package}")));
     }
     platform.stores.announcements.announce(Change::AppChanged(package.clone())).await;

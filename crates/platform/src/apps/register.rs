@@ -2,10 +2,10 @@
 
 use sha2::{Digest as _, Sha256};
 use toolyard_core::{
-    catalog::check_set_on_pool,
-    ports::{AppRecord, Change, NewRecord},
+    catalog::validate_tool_set_on_pool,
+    ports::{AppRecord, Change, NewAppRecord},
 };
-use toolyard_protocol::{Problem, app::NewApp, items::Items};
+use toolyard_protocol::{Problem, app::NewApp, items::AppItems};
 
 use super::{
     config_file, details,
@@ -36,10 +36,10 @@ pub async fn register(
     new.details.kind = new.kind.unwrap_or(platform.config.default_app_kind);
     if new.read_config {
         platform.limits.check_costly(actor)?;
-        config_file::complete(platform, &mut new.details, &mut new.tools).await?;
+        config_file::complete_from_file(platform, &mut new.details, &mut new.tools).await?;
     }
     let package = new.package_name;
-    let mut problems = details::problems(platform, &new.details);
+    let mut problems = details::find_problems(platform, &new.details);
     if package.is_reserved() {
         let text = format!("`{package}` is kept for the platform; choose another name");
         problems.insert(0, Problem::new("packageName", text));
@@ -52,20 +52,23 @@ pub async fn register(
         problems.extend(found);
         Vec::new()
     });
-    let items =
-        Items { prompts: new.prompts, resources: new.resources, resource_templates: new.resource_templates };
-    problems.extend(match check_set_on_pool(&package, &tools, &items).await {
+    let items = AppItems {
+        prompts: new.prompts,
+        resources: new.resources,
+        resource_templates: new.resource_templates,
+    };
+    problems.extend(match validate_tool_set_on_pool(&package, &tools, &items).await {
         Ok(definitions) => alias_conflicts(platform, &package, &definitions).await?,
         Err(problems) => problems,
     });
     if !problems.is_empty() {
-        return Err(PlatformError::problems(format!("{package} cannot be registered"), problems));
+        return Err(PlatformError::invalid_with(format!("{package} cannot be registered"), problems));
     }
 
     // An app that has a key keeps it; we know its hash only.
-    let api_key = if known_key.is_some() { String::new() } else { platform.ids.secret() };
-    let signing_secret = platform.ids.secret();
-    let created = platform.stores.apps.create(NewRecord {
+    let api_key = if known_key.is_some() { String::new() } else { platform.ids.new_secret() };
+    let signing_secret = platform.ids.new_secret();
+    let created = platform.stores.apps.create_app(NewAppRecord {
         package: package.clone(),
         details: new.details,
         owner: actor.name(),

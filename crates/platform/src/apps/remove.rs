@@ -10,7 +10,7 @@ use crate::{Actor, Platform, PlatformError};
 pub async fn remove(platform: &Platform, actor: &Actor, package: &PackageName) -> Result<(), PlatformError> {
     find_owned(platform, actor, package).await?;
     actor.require_person("an app key cannot remove the app; use a developer's token")?;
-    platform.stores.apps.remove(package).await?;
+    platform.stores.apps.remove_app(package).await?;
     platform.stores.announcements.announce(Change::AppRemoved(package.clone())).await;
     Ok(())
 }

@@ -14,9 +14,9 @@ pub async fn rotate_key(
     package: &PackageName,
 ) -> Result<String, PlatformError> {
     find_rotatable(platform, actor, package).await?;
-    let api_key = platform.ids.secret();
+    let api_key = platform.ids.new_secret();
     let change = AppChange::Key(Sha256::digest(api_key.as_bytes()).into());
-    write(platform, package, change).await?;
+    write_change(platform, package, change).await?;
     Ok(api_key)
 }
 
@@ -27,10 +27,10 @@ pub async fn rotate_secret(
     package: &PackageName,
 ) -> Result<String, PlatformError> {
     let app = find_rotatable(platform, actor, package).await?;
-    let signing_secret = platform.ids.secret();
+    let signing_secret = platform.ids.new_secret();
     let before = app.keys().and_then(|keys| keys.signing.first().cloned());
     let signing = std::iter::once(platform.secrets.seal(&signing_secret)).chain(before).collect();
-    write(platform, package, AppChange::Signing(signing)).await?;
+    write_change(platform, package, AppChange::Signing(signing)).await?;
     Ok(signing_secret)
 }
 
@@ -44,8 +44,12 @@ async fn find_rotatable(
     Ok(app)
 }
 
-async fn write(platform: &Platform, package: &PackageName, change: AppChange) -> Result<(), PlatformError> {
-    platform.stores.apps.change(package, change, platform.clock.now()).await?;
+async fn write_change(
+    platform: &Platform,
+    package: &PackageName,
+    change: AppChange,
+) -> Result<(), PlatformError> {
+    platform.stores.apps.change_app(package, change, platform.clock.now()).await?;
     platform.stores.announcements.announce(Change::AppChanged(package.clone())).await;
     Ok(())
 }

@@ -2,17 +2,17 @@
 
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
-use toolyard_core::{catalog::alias_clashes, ports::StoredSet};
-use toolyard_protocol::{Alias, PackageName, Problem, ToolName, items::Items, tool::ToolDefinition};
+use toolyard_core::{catalog::alias_clashes, ports::StoredToolSet};
+use toolyard_protocol::{PackageName, Problem, ToolAlias, ToolName, items::AppItems, tool::ToolDefinition};
 
 use crate::{Actor, Platform, PlatformError};
 
-pub(super) fn stored_set(tools: Vec<Box<RawValue>>, items: Items, actor: &Actor) -> StoredSet {
-    StoredSet { hash: content_hash(&tools, &items), tools, items, by: actor.name() }
+pub(super) fn stored_set(tools: Vec<Box<RawValue>>, items: AppItems, actor: &Actor) -> StoredToolSet {
+    StoredToolSet { hash: content_hash(&tools, &items), tools, items, by: actor.name() }
 }
 
 /// A list that is empty leaves no trace, so a set of tools alone has the hash that it had before there was anything else.
-fn content_hash(tools: &[Box<RawValue>], items: &Items) -> String {
+fn content_hash(tools: &[Box<RawValue>], items: &AppItems) -> String {
     let mut hash = Sha256::new();
     let mut add = |text: &str| {
         hash.update((text.len() as u64).to_be_bytes());
@@ -21,7 +21,7 @@ fn content_hash(tools: &[Box<RawValue>], items: &Items) -> String {
     tools.iter().for_each(|tool| add(tool.get()));
     for (kind, list) in items.lists().into_iter().filter(|(_, list)| !list.is_empty()) {
         // Every definition is an object, so no definition is taken for the name of a list.
-        add(kind.member());
+        add(kind.list_name());
         list.iter().for_each(|item| add(item.get()));
     }
     hex::encode(hash.finalize())
@@ -34,7 +34,7 @@ pub(super) async fn alias_conflicts(
     definitions: &[ToolDefinition],
 ) -> Result<Vec<Problem>, PlatformError> {
     let aliases = definitions.iter().map(|tool| ToolName::new(package, &tool.name).alias());
-    let hashed: Vec<Alias> = aliases.filter(|alias| alias.undo().is_none()).collect();
+    let hashed: Vec<ToolAlias> = aliases.filter(|alias| alias.canonical_name().is_none()).collect();
     let owners = platform.stores.definitions.alias_owners(&hashed).await?;
     Ok(alias_clashes(package, definitions, &owners))
 }
@@ -50,10 +50,10 @@ mod tests {
     #[test]
     fn tools_alone_hash_as_they_did_before_there_was_anything_else() {
         let tools = list(r#"[{"name":"a"}]"#);
-        let plain = content_hash(&tools, &Items::default());
+        let plain = content_hash(&tools, &AppItems::default());
         assert_eq!(plain, hex::encode(Sha256::digest(b"\0\0\0\0\0\0\0\x0c{\"name\":\"a\"}")));
-        let prompts = Items { prompts: list(r#"[{"name":"a"}]"#), ..Items::default() };
-        let resources = Items { resources: list(r#"[{"name":"a"}]"#), ..Items::default() };
+        let prompts = AppItems { prompts: list(r#"[{"name":"a"}]"#), ..AppItems::default() };
+        let resources = AppItems { resources: list(r#"[{"name":"a"}]"#), ..AppItems::default() };
         let hashes = [
             plain,
             content_hash(&tools, &prompts),

@@ -12,7 +12,7 @@ pub async fn grant_assistant(
     package: &PackageName,
     granted: bool,
 ) -> Result<(), PlatformError> {
-    if !platform.stores.installs.grant(&actor.user, package, granted).await? {
+    if !platform.stores.installs.set_assistant_grant(&actor.user, package, granted).await? {
         return Err(PlatformError::not_found(format_args!("install of {package}")));
     }
     platform.stores.announcements.announce(Change::ViewChanged(actor.user.clone())).await;

@@ -11,7 +11,7 @@ pub async fn install(
     actor: &ActorOfUser,
     package: &PackageName,
 ) -> Result<(), PlatformError> {
-    if !platform.stores.installs.install(&actor.user, package, platform.clock.now()).await? {
+    if !platform.stores.installs.install_app(&actor.user, package, platform.clock.now()).await? {
         return Err(PlatformError::not_found(format_args!("app {package}")));
     }
     platform.stores.announcements.announce(Change::ViewChanged(actor.user.clone())).await;

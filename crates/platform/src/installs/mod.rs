@@ -16,7 +16,7 @@ pub async fn require_installed(
     user: &UserId,
     package: &PackageName,
 ) -> Result<(), PlatformError> {
-    let installs = platform.stores.installs.of(user).await?;
+    let installs = platform.stores.installs.list_installs(user).await?;
     if installs.iter().any(|install| install.package == *package) {
         return Ok(());
     }

@@ -1,6 +1,6 @@
 //! Switching one tool on or off for a user.
 
-use toolyard_core::{catalog::Scope, ports::Change};
+use toolyard_core::{catalog::ViewScope, ports::Change};
 use toolyard_protocol::ToolName;
 
 use super::require_installed;
@@ -16,8 +16,9 @@ pub async fn switch_tool(
     let user = &actor.user;
     // Only what is there can be off: so the number of settings is bounded. Tools of the server, of upstreams for all and of
     // plugins are there without an install, so the view is asked; what hides a tool does not matter.
-    let view = platform.catalog.view(user, Scope::Everything).await?;
-    let mut visible = view.tools().map(|tool| &tool.name).chain(view.hidden().map(|hidden| &hidden.name));
+    let view = platform.catalog.view(user, ViewScope::Everything).await?;
+    let mut visible =
+        view.tools().map(|tool| &tool.name).chain(view.hidden_tools().map(|hidden| &hidden.name));
     if !visible.any(|name| name == tool) {
         if !enabled {
             return Err(PlatformError::not_found(format_args!("tool {tool}")));

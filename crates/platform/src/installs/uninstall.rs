@@ -11,7 +11,7 @@ pub async fn uninstall(
     actor: &ActorOfUser,
     package: &PackageName,
 ) -> Result<(), PlatformError> {
-    if !platform.stores.installs.uninstall(&actor.user, package).await? {
+    if !platform.stores.installs.uninstall_app(&actor.user, package).await? {
         return Err(PlatformError::not_found(format_args!("install of {package}")));
     }
     let change = Change::AppUninstalled { user: actor.user.clone(), package: package.clone() };

@@ -1,16 +1,16 @@
 //! Installing a plugin for a user: read, judge, agree, look for clashes, store.
 
 use toolyard_core::{
-    catalog::Scope,
-    ports::{Change, InstalledPlugin, Switch},
+    catalog::ViewScope,
+    ports::{Change, InstalledPlugin, PluginSwitch},
 };
 use toolyard_protocol::{
     LocalName, ToolName, UserId,
-    plugin::{Manifest, Permissions, PluginId},
+    plugin::{Manifest, PluginId, PluginPermissions},
 };
-use toolyard_trust::{Change as PluginUpdate, PluginJudge as _, Verdict, compare};
+use toolyard_trust::{ManifestChange as PluginUpdate, PluginJudge as _, PluginVerdict, compare_manifests};
 
-use super::{manifest::read_manifest, status_word};
+use super::{manifest::read_manifest, status_name};
 use crate::{ActorOfUser, NeededAgreement, Platform, PlatformError};
 
 /// A manifest, or a plugin of the catalogue, and what the user agrees to.
@@ -23,7 +23,7 @@ pub struct InstallRequest {
     /// Its version; by default the one that was published last.
     pub version: Option<String>,
     /// What the user agrees to; by default what was agreed to for the version before, or nothing.
-    pub permissions: Option<Permissions>,
+    pub permissions: Option<PluginPermissions>,
     /// Whether the user agrees that an update has an older version, another publisher or another signer.
     pub accept_change: bool,
 }
@@ -39,10 +39,10 @@ pub async fn install(
     let _one_at_a_time = service.installing.lock().await;
     let manifest = find_manifest(platform, &request).await?;
     let verdict = require_runnable(platform, &manifest)?;
-    let before = platform.stores.plugins.plugin(user, &manifest.id).await?;
+    let before = platform.stores.plugins.find_installed(user, &manifest.id).await?;
     // The store remembers also what this process never ran.
     let was_stopped = before.as_ref().is_some_and(|before| {
-        before.hash == verdict.content_hash && matches!(before.switch, Switch::Stopped(_))
+        before.hash == verdict.content_hash && matches!(before.switch, PluginSwitch::Stopped(_))
     });
     if was_stopped || runs.was_killed_too_often(user, &verdict.content_hash) {
         let text =
@@ -57,9 +57,9 @@ pub async fn install(
         version: manifest.version.clone(),
         manifest: manifest.raw().to_owned(),
         hash: verdict.content_hash,
-        status: status_word(&verdict.status).to_owned(),
+        status: status_name(&verdict.status).to_owned(),
         granted,
-        switch: Switch::On,
+        switch: PluginSwitch::On,
         at: before.map_or_else(|| platform.clock.now(), |before| before.at),
     };
     let most = service.bounds.per_user;
@@ -76,7 +76,7 @@ async fn find_manifest(platform: &Platform, request: &InstallRequest) -> Result<
         (Some(text), None) => text.clone(),
         (None, Some(id)) => {
             let version = request.version.as_deref();
-            let found = platform.stores.published_plugins.published_version(id, version).await?;
+            let found = platform.stores.published_plugins.find_published(id, version).await?;
             let version = version.unwrap_or("any version");
             let missing =
                 || PlatformError::not_found(format_args!("plugin {id} ({version}) in the catalogue"));
@@ -88,14 +88,14 @@ async fn find_manifest(platform: &Platform, request: &InstallRequest) -> Result<
 }
 
 /// Only what may run is installed.
-fn require_runnable(platform: &Platform, manifest: &Manifest) -> Result<Verdict, PlatformError> {
+fn require_runnable(platform: &Platform, manifest: &Manifest) -> Result<PluginVerdict, PlatformError> {
     let verdict = platform.plugins.trust.judge(manifest, None, platform.clock.now());
-    let verdict =
-        verdict.map_err(|problem| PlatformError::problems("the manifest cannot be used", vec![problem]))?;
+    let verdict = verdict
+        .map_err(|problem| PlatformError::invalid_with("the manifest cannot be used", vec![problem]))?;
     if verdict.runs {
         return Ok(verdict);
     }
-    let (id, status) = (&manifest.id, status_word(&verdict.status));
+    let (id, status) = (&manifest.id, status_name(&verdict.status));
     Err(PlatformError::forbidden(format!("{id} is not run here ({status}): {}", verdict.reason)))
 }
 
@@ -103,19 +103,19 @@ fn require_runnable(platform: &Platform, manifest: &Manifest) -> Result<Verdict,
 fn require_agreement(
     request: &InstallRequest,
     manifest: &Manifest,
-    verdict: &Verdict,
+    verdict: &PluginVerdict,
     before: Option<&InstalledPlugin>,
-) -> Result<Permissions, PlatformError> {
+) -> Result<PluginPermissions, PlatformError> {
     let agreed = request.permissions.clone().or_else(|| before.map(|before| before.granted.clone()));
     let agreed = agreed.unwrap_or_default();
-    let not_agreed = verdict.permissions.beyond(&agreed);
-    let old = before.and_then(|before| Manifest::read(before.manifest.as_bytes()).ok());
-    let change = old.map(|old| compare(&old, manifest));
+    let not_agreed = verdict.permissions.added_since(&agreed);
+    let old = before.and_then(|before| Manifest::parse(before.manifest.as_bytes()).ok());
+    let change = old.map(|old| compare_manifests(&old, manifest));
     let is_other =
         |change: &PluginUpdate| change.downgrade || change.publisher_changed || change.signer_changed;
     let asks_again = change.as_ref().is_some_and(is_other) && !request.accept_change;
     if not_agreed.is_empty() && !asks_again {
-        return Ok(verdict.permissions.within(&agreed));
+        return Ok(verdict.permissions.intersect(&agreed));
     }
     let message = if not_agreed.is_empty() {
         format!("{} changed in a way that the user has to agree to: see `change`", manifest.id)
@@ -136,7 +136,9 @@ async fn require_free_names(
     let own = manifest.id.package().ok_or_else(|| PlatformError::invalid("the id is too long"))?;
     let is_new = |name: &str| manifest.tools.iter().any(|tool| tool.name == name);
     let now = platform.clock.now();
-    for other in platform.stores.plugins.plugins(user).await?.iter().filter(|other| other.id != manifest.id) {
+    for other in
+        platform.stores.plugins.list_installed(user).await?.iter().filter(|other| other.id != manifest.id)
+    {
         let Ok(judged) = platform.plugins.trust.judge_text(&other.manifest, Some(&other.hash), now) else {
             continue;
         };
@@ -150,7 +152,7 @@ async fn require_free_names(
     }
     let names = manifest.tools.iter().filter_map(|tool| tool.name.parse::<LocalName>().ok());
     let new: Vec<ToolName> = names.map(|name| ToolName::new(&own, &name)).collect();
-    let view = platform.catalog.view(user, Scope::Everything).await?;
+    let view = platform.catalog.view(user, ViewScope::Everything).await?;
     for tool in view.tools().filter(|tool| *tool.name.package() != own) {
         if let Some(name) = new.iter().find(|name| name.alias() == tool.alias) {
             let text = format!("{name} and {} have the same alias, {}", tool.name, tool.alias);

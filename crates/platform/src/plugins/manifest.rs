@@ -15,8 +15,8 @@ pub(super) fn require_size(platform: &Platform, text: &str) -> Result<(), Platfo
 
 pub(super) fn read_manifest(platform: &Platform, text: &str) -> Result<Manifest, PlatformError> {
     require_size(platform, text)?;
-    let manifest = Manifest::read(text.as_bytes())
-        .map_err(|error| PlatformError::problems("the manifest cannot be used", error.problems))?;
+    let manifest = Manifest::parse(text.as_bytes())
+        .map_err(|error| PlatformError::invalid_with("the manifest cannot be used", error.problems))?;
     let host = semver::Version::parse(env!("CARGO_PKG_VERSION"));
     if host.is_ok_and(|host| manifest.needs_newer_host(&host)) {
         return Err(PlatformError::conflict("the plugin needs a newer server than this one"));

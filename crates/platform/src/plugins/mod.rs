@@ -11,14 +11,14 @@ mod uninstall;
 use std::sync::Arc;
 
 use toolyard_core::ports::PluginRuns;
-use toolyard_trust::Status;
+use toolyard_trust::TrustStatus;
 
 pub use self::{
     install::{InstallRequest, install},
     revoke::{RevokeRequest, reload_lists, revoke},
     sign::{SignedPlugin, sign},
     switch::{find_installed, switch},
-    trust::{InForce, PluginTrust, TrustError, TrustSetup},
+    trust::{PluginTrust, TrustError, TrustSetup, TrustSummary},
     uninstall::uninstall,
 };
 use crate::PlatformError;
@@ -35,7 +35,7 @@ pub struct PluginBounds {
 }
 
 /// What the verbs about plugins work with.
-pub struct PluginService {
+pub struct PluginContext {
     /// Which plugins this server trusts.
     pub trust: Arc<PluginTrust>,
     /// What runs them, if the operator allows that.
@@ -46,7 +46,7 @@ pub struct PluginService {
     installing: tokio::sync::Mutex<()>,
 }
 
-impl PluginService {
+impl PluginContext {
     /// A service of these parts.
     pub fn new(trust: Arc<PluginTrust>, runs: Option<Arc<dyn PluginRuns>>, bounds: PluginBounds) -> Self {
         Self { trust, runs, bounds, installing: tokio::sync::Mutex::new(()) }
@@ -60,14 +60,14 @@ impl PluginService {
 }
 
 /// A status as stores and the API write it.
-pub fn status_word(status: &Status) -> &'static str {
+pub fn status_name(status: &TrustStatus) -> &'static str {
     match status {
-        Status::Signed { .. } => "signed",
-        Status::Unsigned => "unsigned",
-        Status::Modified => "modified",
-        Status::UnknownKey => "unknown-key",
-        Status::Revoked => "revoked",
-        Status::Expired => "expired",
+        TrustStatus::Signed { .. } => "signed",
+        TrustStatus::Unsigned => "unsigned",
+        TrustStatus::Modified => "modified",
+        TrustStatus::UnknownKey => "unknown-key",
+        TrustStatus::Revoked => "revoked",
+        TrustStatus::Expired => "expired",
     }
 }
 
@@ -79,8 +79,8 @@ impl From<TrustError> for PlatformError {
             TrustError::Setup(_)
             | TrustError::List { .. }
             | TrustError::File { .. }
-            | TrustError::NotHere(_)
-            | TrustError::NotBelieved(_) => Self::Conflict(error.to_string()),
+            | TrustError::NoSigningKey(_)
+            | TrustError::NotTrusted(_) => Self::Conflict(error.to_string()),
         }
     }
 }

@@ -30,7 +30,7 @@ pub async fn revoke(
         (Some(hash), None) => Some(hash),
         (None, None) => None,
         (None, Some(version)) => {
-            let found = platform.stores.published_plugins.published_version(&id, Some(version)).await?;
+            let found = platform.stores.published_plugins.find_published(&id, Some(version)).await?;
             let missing =
                 || PlatformError::not_found(format_args!("version {version} of {id} in the catalogue"));
             Some(found.ok_or_else(missing)?.hash)

@@ -5,7 +5,7 @@ use toolyard_protocol::{
     api::Role,
     plugin::{ContentHash, Manifest},
 };
-use toolyard_trust::{Report, audit, hash};
+use toolyard_trust::{AuditReport, audit_manifest, manifest_hash};
 
 use super::manifest::{read_manifest, require_size};
 use crate::{Actor, Platform, PlatformError};
@@ -20,7 +20,7 @@ pub struct SignedPlugin {
     /// What is signed.
     pub content_hash: ContentHash,
     /// What the audit found.
-    pub report: Report,
+    pub report: AuditReport,
     /// The signed manifest, which is in the catalogue; None if the audit forbids it.
     pub manifest: Option<Manifest>,
 }
@@ -44,20 +44,20 @@ pub async fn sign(platform: &Platform, actor: &Actor, manifest: &str) -> Result<
     if manifest.version == RESERVED_VERSION {
         return Err(PlatformError::invalid(format!("`{RESERVED_VERSION}` cannot be a version here")));
     }
-    let report = audit(&manifest);
-    let content_hash = hash(&manifest)
-        .map_err(|problem| PlatformError::problems("the manifest cannot be signed", vec![problem]))?;
+    let report = audit_manifest(&manifest);
+    let content_hash = manifest_hash(&manifest)
+        .map_err(|problem| PlatformError::invalid_with("the manifest cannot be signed", vec![problem]))?;
     if !report.passes {
         return Ok(SignedPlugin { content_hash, report, manifest: None });
     }
     let signed = platform.plugins.trust.sign(&manifest, platform.clock.now())?;
     // The signature takes some room: what could not be installed does not go into the catalogue.
     require_size(platform, signed.raw())?;
-    publish(platform, actor, &signed, &content_hash).await?;
+    publish_signed(platform, actor, &signed, &content_hash).await?;
     Ok(SignedPlugin { content_hash, report, manifest: Some(signed) })
 }
 
-async fn publish(
+async fn publish_signed(
     platform: &Platform,
     actor: &Actor,
     signed: &Manifest,

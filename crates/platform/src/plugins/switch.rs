@@ -1,6 +1,6 @@
 //! Switching a plugin of a user on or off.
 
-use toolyard_core::ports::{Change, InstalledPlugin, Switch};
+use toolyard_core::ports::{Change, InstalledPlugin, PluginSwitch};
 use toolyard_protocol::{UserId, plugin::PluginId};
 
 use crate::{ActorOfUser, Platform, PlatformError};
@@ -11,7 +11,7 @@ pub async fn find_installed(
     user: &UserId,
     id: &PluginId,
 ) -> Result<InstalledPlugin, PlatformError> {
-    let plugin = platform.stores.plugins.plugin(user, id).await?;
+    let plugin = platform.stores.plugins.find_installed(user, id).await?;
     plugin.ok_or_else(|| PlatformError::not_found(format_args!("plugin {id} of this user")))
 }
 
@@ -26,13 +26,13 @@ pub async fn switch(
     platform.plugins.require_enabled()?;
     let mut plugin = find_installed(platform, user, id).await?;
     match (&plugin.switch, enabled) {
-        (Switch::Stopped(why), true) => {
+        (PluginSwitch::Stopped(why), true) => {
             return Err(PlatformError::conflict(format!("{id} stays off: {why}")));
         }
-        (Switch::Stopped(_), false) => return Ok(plugin),
-        (Switch::On | Switch::Off, _) => {}
+        (PluginSwitch::Stopped(_), false) => return Ok(plugin),
+        (PluginSwitch::On | PluginSwitch::Off, _) => {}
     }
-    plugin.switch = if enabled { Switch::On } else { Switch::Off };
+    plugin.switch = if enabled { PluginSwitch::On } else { PluginSwitch::Off };
     if !platform.stores.plugins.switch_plugin(user, id, &plugin.hash, &plugin.switch).await? {
         let text = format!("{id} was changed or removed meanwhile; look at it again");
         return Err(PlatformError::conflict(text));

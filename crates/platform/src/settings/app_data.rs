@@ -19,7 +19,7 @@ pub async fn read_app_data(
     user: &UserId,
 ) -> Result<Map<String, Value>, PlatformError> {
     let package = require_own(platform, actor, user).await?;
-    Ok(platform.stores.app_data.stored(user, &package).await?)
+    Ok(platform.stores.app_data.read_entries(user, &package).await?)
 }
 
 /// Adds or replaces entries.
@@ -38,7 +38,7 @@ pub async fn write_app_data(
             return Err(PlatformError::TooLarge(format!("`{key}` is larger than {MAX_VALUE_BYTES} bytes")));
         }
     }
-    if !platform.stores.app_data.store(user, &package, entries, MAX_TOTAL_BYTES).await? {
+    if !platform.stores.app_data.write_entries(user, &package, entries, MAX_TOTAL_BYTES).await? {
         let text = format!("an app keeps at most {MAX_TOTAL_BYTES} bytes for a user; nothing was stored");
         return Err(PlatformError::TooLarge(text));
     }
@@ -53,7 +53,7 @@ pub async fn remove_app_data(
     key: Option<&str>,
 ) -> Result<(), PlatformError> {
     let package = require_own(platform, actor, user).await?;
-    platform.stores.app_data.forget(user, &package, key).await?;
+    platform.stores.app_data.remove_entries(user, &package, key).await?;
     Ok(())
 }
 
@@ -68,7 +68,7 @@ async fn require_own(
         return Err(PlatformError::forbidden(text));
     };
     let package = app.head.package();
-    let installs = platform.stores.installs.of(user).await?;
+    let installs = platform.stores.installs.list_installs(user).await?;
     if installs.iter().any(|install| install.package == *package) {
         return Ok(package.clone());
     }

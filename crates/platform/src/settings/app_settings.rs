@@ -14,7 +14,7 @@ pub async fn set_app_settings(
     values: Map<String, Value>,
 ) -> Result<AppRecord, PlatformError> {
     require_installed(platform, &actor.user, package).await?;
-    let app = platform.stores.apps.find(package).await?;
+    let app = platform.stores.apps.find_app(package).await?;
     let app = app.ok_or_else(|| PlatformError::not_found(format_args!("app {package}")))?;
     let is_known =
         |key: &str| app.details.settings.iter().any(|s| s.get("key").and_then(Value::as_str) == Some(key));
@@ -25,7 +25,7 @@ pub async fn set_app_settings(
         let text = format!("the values are larger than {MAX_APP_SETTINGS_BYTES} bytes");
         return Err(PlatformError::invalid(text));
     }
-    platform.stores.app_data.set_settings(&actor.user, package, values).await?;
+    platform.stores.app_data.set_app_settings(&actor.user, package, values).await?;
     let change = Change::AppSettingsChanged { user: actor.user.clone(), package: package.clone() };
     platform.stores.announcements.announce(change).await;
     Ok(app)

@@ -7,7 +7,7 @@ use crate::{ActorOfUser, Platform, PlatformError};
 
 /// What to change. What is missing stays.
 #[derive(Debug, Default)]
-pub struct PlatformSettingsPatch {
+pub struct PlatformSettingsUpdate {
     /// A time zone of the IANA database; an empty text removes it.
     pub user_timezone: Option<String>,
     /// Whether the user reads metres and degrees Celsius.
@@ -18,7 +18,7 @@ pub struct PlatformSettingsPatch {
 pub async fn set_platform_settings(
     platform: &Platform,
     actor: &ActorOfUser,
-    patch: PlatformSettingsPatch,
+    patch: PlatformSettingsUpdate,
 ) -> Result<PlatformSettings, PlatformError> {
     let mut settings = platform.stores.preferences.platform_settings(&actor.user).await?;
     if let Some(zone) = patch.user_timezone {

@@ -9,7 +9,7 @@ use crate::Platform;
 impl ChangeSubscriber for Platform {
     fn invalidate(&self, change: &Change) {
         if let Change::TokenRevoked { id, expires_at, .. } = change {
-            self.tokens.revoke(id.clone(), *expires_at);
+            self.tokens.mark_revoked(id.clone(), *expires_at);
         }
     }
 
@@ -26,7 +26,7 @@ impl Platform {
     /// Reads which tokens were revoked and have not expired.
     pub async fn load_revoked_tokens(&self) -> Result<(), StoreError> {
         for (id, expires_at) in self.stores.tokens.revoked_tokens(self.clock.now()).await? {
-            self.tokens.revoke(id, expires_at);
+            self.tokens.mark_revoked(id, expires_at);
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Issuing a token that can be listed and revoked.
 
 use jiff::Timestamp;
-use toolyard_core::ports::{Change, Clock, Ids, IssuedToken, TokenAdded};
+use toolyard_core::ports::{AddTokenOutcome, Change, Clock, IdGenerator, IssuedToken};
 use toolyard_protocol::{TokenId, UserId, api::Role};
 
 use super::{TokenError, TokenHolder, TokenSigner};
@@ -59,7 +59,7 @@ pub async fn issue(
         let text = "only an operator makes tokens for others, or with another role than user";
         return Err(PlatformError::forbidden(text));
     }
-    let seconds = validity(&holder, days * DAY_S, platform.clock.now())?;
+    let seconds = validity_seconds(&holder, days * DAY_S, platform.clock.now())?;
     let made_with = match holder.credential {
         Credential::Token { id, .. } => id.as_ref(),
         Credential::DevHeader | Credential::Embedded | Credential::IdentityProvider { .. } => None,
@@ -70,27 +70,27 @@ pub async fn issue(
             tracing::error!(%error, "token could not be signed");
             PlatformError::Internal("the token could not be made; the server's log says more")
         })?;
-    list(platform, &issued.listed).await?;
+    add_to_list(platform, &issued.listed).await?;
     platform.stores.announcements.announce(Change::TokenIssued { subject: subject.into() }).await;
     Ok(issued)
 }
 
-async fn list(platform: &Platform, token: &IssuedToken) -> Result<(), PlatformError> {
-    let room = platform.config.token_room;
+async fn add_to_list(platform: &Platform, token: &IssuedToken) -> Result<(), PlatformError> {
+    let room = platform.config.token_quota;
     match platform.stores.tokens.add_token(token, room).await? {
-        TokenAdded::Listed => Ok(()),
-        TokenAdded::NoRoom => Err(PlatformError::QuotaReached(format!(
+        AddTokenOutcome::Listed => Ok(()),
+        AddTokenOutcome::QuotaReached => Err(PlatformError::QuotaReached(format!(
             "{} has {} tokens that have not ended, or the server has {}; wait until some end, or ask the operator to raise \
              `quotas.tokens_per_user` or `quotas.tokens`",
             token.subject, room.of_subject, room.of_all
         ))),
-        TokenAdded::Revoked => Err(PlatformError::BadCredential("the token was revoked".to_owned())),
+        AddTokenOutcome::Revoked => Err(PlatformError::BadCredential("the token was revoked".to_owned())),
     }
 }
 
 /// How long a token is valid that this person makes: never longer than their own credential, so that a credential which was
 /// found or borrowed does not become a longer one.
-fn validity(holder: &TokenHolder<'_>, wanted: i64, now: Timestamp) -> Result<i64, PlatformError> {
+fn validity_seconds(holder: &TokenHolder<'_>, wanted: i64, now: Timestamp) -> Result<i64, PlatformError> {
     match holder.credential {
         _ if holder.role == Role::Operator => Ok(wanted),
         Credential::DevHeader | Credential::Embedded => Ok(wanted),
@@ -122,14 +122,14 @@ pub struct TokenDetails<'a> {
 pub fn sign_listed(
     signer: &TokenSigner,
     clock: &dyn Clock,
-    ids: &dyn Ids,
+    ids: &dyn IdGenerator,
     details: TokenDetails<'_>,
 ) -> Result<IssuedSecret, TokenError> {
     let TokenDetails { name, subject, role, seconds, by, made_with } = details;
     let mut bytes = [0; 16];
-    ids.fill(&mut bytes);
+    ids.fill_random(&mut bytes);
     let (id, now) = (TokenId::from_bytes(bytes), clock.now());
-    let token = signer.make_listed(Some(id.clone()), subject, role, now, seconds)?;
+    let token = signer.issue_with_id(Some(id.clone()), subject, role, now, seconds)?;
     let expires_at =
         Timestamp::from_second(now.as_second().saturating_add(seconds)).unwrap_or(Timestamp::MAX);
     let listed = IssuedToken {

@@ -1,6 +1,6 @@
 //! Listing tokens, the newest first.
 
-use toolyard_core::ports::{IssuedToken, TokenPlace};
+use toolyard_core::ports::{IssuedToken, TokenCursor};
 
 use super::TokenHolder;
 use crate::{Actor, Platform, PlatformError};
@@ -9,9 +9,9 @@ use crate::{Actor, Platform, PlatformError};
 pub async fn list(
     platform: &Platform,
     actor: &Actor,
-    after: Option<&TokenPlace>,
+    after: Option<&TokenCursor>,
     limit: u32,
 ) -> Result<Vec<IssuedToken>, PlatformError> {
     let holder = TokenHolder::new(actor)?;
-    Ok(platform.stores.tokens.issued(holder.scope(), after, limit).await?)
+    Ok(platform.stores.tokens.list_tokens(holder.token_scope(), after, limit).await?)
 }

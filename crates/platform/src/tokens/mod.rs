@@ -13,7 +13,7 @@ pub use self::{
     issue::{IssuedSecret, TokenDetails, TokenRequest, issue, sign_listed},
     list::list,
     revoke::revoke,
-    signer::{Claims, TokenError, TokenSigner},
+    signer::{TokenClaims, TokenError, TokenSigner},
 };
 use crate::{Actor, Credential, PlatformError};
 
@@ -34,7 +34,7 @@ impl<'a> TokenHolder<'a> {
 
     /// The tokens that this person may see and revoke: all, or their own. A person of the same name from another issuer has the
     /// role of a user, so no one reaches tokens with more rights than their own.
-    fn scope(&self) -> TokenScope<'a> {
+    fn token_scope(&self) -> TokenScope<'a> {
         TokenScope { subject: (self.role != Role::Operator).then_some(self.name), role: self.role }
     }
 }

@@ -9,7 +9,7 @@ use crate::{Actor, Platform, PlatformError};
 /// Revokes a token and all that were issued with it: they are refused from now on.
 pub async fn revoke(platform: &Platform, actor: &Actor, id: &TokenId) -> Result<(), PlatformError> {
     let holder = TokenHolder::new(actor)?;
-    let revoked = platform.stores.tokens.revoke_token(id, holder.scope(), platform.clock.now()).await?;
+    let revoked = platform.stores.tokens.revoke_token(id, holder.token_scope(), platform.clock.now()).await?;
     if revoked.is_empty() {
         return Err(PlatformError::not_found(format_args!("token {id}")));
     }

@@ -7,7 +7,7 @@ use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
-use toolyard_core::ports::Secrets;
+use toolyard_core::ports::SecretSealer;
 use toolyard_protocol::{TokenId, api::Role};
 
 /// Who issues and who reads.
@@ -17,7 +17,7 @@ const MAX_REMEMBERED: usize = 10_000;
 
 /// What a token says.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Claims {
+pub struct TokenClaims {
     /// Who.
     pub sub: String,
     /// What they may do.
@@ -57,7 +57,7 @@ pub enum TokenError {
 pub struct TokenSigner {
     sign: EncodingKey,
     verify: Vec<DecodingKey>,
-    remembered: DashMap<[u8; 32], Arc<Claims>>,
+    remembered: DashMap<[u8; 32], Arc<TokenClaims>>,
     /// Those that were called back, with when they end, in seconds. Looked at in each check, so it is kept here; the store has
     /// it too. Bounded, because the store bounds how many tokens there are.
     revoked: DashMap<TokenId, i64>,
@@ -65,9 +65,9 @@ pub struct TokenSigner {
 
 impl TokenSigner {
     /// Tokens under these secrets; those of the old root key are believed during a rotation.
-    pub fn new(secrets: &dyn Secrets) -> Result<Self, TokenError> {
+    pub fn new(secrets: &dyn SecretSealer) -> Result<Self, TokenError> {
         let (mut sign, mut verify) = (None, Vec::new());
-        for seed in secrets.derive("tokens") {
+        for seed in secrets.derive_keys("tokens") {
             let pair = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_| TokenError::NoKey)?;
             let private = pair.to_pkcs8().map_err(|_| TokenError::NoKey)?;
             sign.get_or_insert_with(|| EncodingKey::from_ed_der(private.as_ref()));
@@ -82,12 +82,18 @@ impl TokenSigner {
     }
 
     /// Makes a token that is not listed.
-    pub fn make(&self, sub: &str, role: Role, now: Timestamp, seconds: i64) -> Result<String, TokenError> {
-        self.make_listed(None, sub, role, now, seconds)
+    pub fn issue_unlisted(
+        &self,
+        sub: &str,
+        role: Role,
+        now: Timestamp,
+        seconds: i64,
+    ) -> Result<String, TokenError> {
+        self.issue_with_id(None, sub, role, now, seconds)
     }
 
     /// Makes a token under an id.
-    pub fn make_listed(
+    pub fn issue_with_id(
         &self,
         id: Option<TokenId>,
         sub: &str,
@@ -96,7 +102,7 @@ impl TokenSigner {
         seconds: i64,
     ) -> Result<String, TokenError> {
         let iat = now.as_second();
-        let claims = Claims {
+        let claims = TokenClaims {
             sub: sub.to_owned(),
             role,
             iss: ISSUER.to_owned(),
@@ -109,10 +115,10 @@ impl TokenSigner {
     }
 
     /// Verifies a token.
-    pub fn verify(&self, token: &str, now: Timestamp) -> Result<Arc<Claims>, TokenError> {
+    pub fn verify(&self, token: &str, now: Timestamp) -> Result<Arc<TokenClaims>, TokenError> {
         let digest: [u8; 32] = Sha256::digest(token.as_bytes()).into();
         if let Some(claims) = self.remembered.get(&digest).map(|claims| claims.clone()) {
-            return self.still_good(claims, now);
+            return self.check_current(claims, now);
         }
         let mut rules = Validation::new(Algorithm::EdDSA);
         rules.set_issuer(&[ISSUER]);
@@ -120,8 +126,8 @@ impl TokenSigner {
         // The clock is ours, not the library's.
         rules.validate_exp = false;
         let verified =
-            self.verify.iter().find_map(|key| jsonwebtoken::decode::<Claims>(token, key, &rules).ok());
-        let claims = self.still_good(Arc::new(verified.ok_or(TokenError::Invalid)?.claims), now)?;
+            self.verify.iter().find_map(|key| jsonwebtoken::decode::<TokenClaims>(token, key, &rules).ok());
+        let claims = self.check_current(Arc::new(verified.ok_or(TokenError::Invalid)?.claims), now)?;
         if self.remembered.len() >= MAX_REMEMBERED {
             self.remembered.clear();
         }
@@ -129,7 +135,11 @@ impl TokenSigner {
         Ok(claims)
     }
 
-    fn still_good(&self, claims: Arc<Claims>, now: Timestamp) -> Result<Arc<Claims>, TokenError> {
+    fn check_current(
+        &self,
+        claims: Arc<TokenClaims>,
+        now: Timestamp,
+    ) -> Result<Arc<TokenClaims>, TokenError> {
         if claims.exp <= now.as_second() {
             return Err(TokenError::Expired);
         }
@@ -140,7 +150,7 @@ impl TokenSigner {
     }
 
     /// Calls a token back, which would end then.
-    pub fn revoke(&self, id: TokenId, ends: Timestamp) {
+    pub fn mark_revoked(&self, id: TokenId, ends: Timestamp) {
         self.revoked.insert(id, ends.as_second());
     }
 
@@ -150,30 +160,30 @@ impl TokenSigner {
     }
 
     /// Forgets what has ended by itself. Called now and then.
-    pub fn tidy(&self, now: Timestamp) {
+    pub fn remove_expired(&self, now: Timestamp) {
         self.revoked.retain(|_, ends| *ends > now.as_second());
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use toolyard_core::ports::Unsealed;
+    use toolyard_core::ports::UnsealError;
 
     use super::*;
 
     /// Root keys of one byte each, which are their own seeds.
     struct TestKeys<'a>(&'a [u8]);
 
-    impl Secrets for TestKeys<'_> {
+    impl SecretSealer for TestKeys<'_> {
         fn seal(&self, plain: &str) -> Vec<u8> {
             plain.as_bytes().to_vec()
         }
 
-        fn open(&self, _sealed: &[u8]) -> Result<String, Unsealed> {
-            Err(Unsealed)
+        fn unseal(&self, _sealed: &[u8]) -> Result<String, UnsealError> {
+            Err(UnsealError)
         }
 
-        fn derive(&self, _purpose: &str) -> Vec<[u8; 32]> {
+        fn derive_keys(&self, _purpose: &str) -> Vec<[u8; 32]> {
             self.0.iter().map(|key| [*key; 32]).collect()
         }
     }
@@ -185,7 +195,7 @@ mod tests {
     #[test]
     fn a_token_says_who_until_it_expires() {
         let (tokens, now) = (tokens(&[1]), Timestamp::UNIX_EPOCH);
-        let token = tokens.make("ada", Role::Developer, now, 60).unwrap();
+        let token = tokens.issue_unlisted("ada", Role::Developer, now, 60).unwrap();
         for _ in 0..2 {
             let claims = tokens.verify(&token, now).unwrap();
             assert_eq!((claims.sub.as_str(), claims.role), ("ada", Role::Developer));
@@ -200,14 +210,14 @@ mod tests {
         let (tokens, now) = (tokens(&[1]), Timestamp::UNIX_EPOCH);
         let ids = [1, 2].map(|byte| TokenId::from_bytes([byte; 16]));
         let [one, two] =
-            ids.clone().map(|id| tokens.make_listed(Some(id), "ada", Role::User, now, 60).unwrap());
+            ids.clone().map(|id| tokens.issue_with_id(Some(id), "ada", Role::User, now, 60).unwrap());
         assert!(tokens.verify(&one, now).is_ok(), "and remembered");
-        tokens.revoke(ids[0].clone(), Timestamp::from_second(60).unwrap());
+        tokens.mark_revoked(ids[0].clone(), Timestamp::from_second(60).unwrap());
         assert_eq!(tokens.verify(&one, now).unwrap_err(), TokenError::Revoked);
         assert!(tokens.verify(&two, now).is_ok());
-        tokens.tidy(Timestamp::from_second(59).unwrap());
+        tokens.remove_expired(Timestamp::from_second(59).unwrap());
         assert!(tokens.is_revoked(&ids[0]));
-        tokens.tidy(Timestamp::from_second(60).unwrap());
+        tokens.remove_expired(Timestamp::from_second(60).unwrap());
         assert!(!tokens.is_revoked(&ids[0]), "nothing is kept longer than it is needed");
         assert_eq!(
             tokens.verify(&one, Timestamp::from_second(60).unwrap()).unwrap_err(),
@@ -218,10 +228,10 @@ mod tests {
     #[test]
     fn other_keys_and_other_algorithms_are_not_believed() {
         let now = Timestamp::UNIX_EPOCH;
-        let token = tokens(&[1]).make("ada", Role::User, now, 60).unwrap();
+        let token = tokens(&[1]).issue_unlisted("ada", Role::User, now, 60).unwrap();
         assert_eq!(tokens(&[2]).verify(&token, now).unwrap_err(), TokenError::Invalid);
         assert!(tokens(&[2, 1]).verify(&token, now).is_ok());
-        let claims = Claims {
+        let claims = TokenClaims {
             sub: "ada".into(),
             role: Role::Operator,
             iss: ISSUER.into(),

@@ -4,9 +4,9 @@ use serde_json::{Map, Value};
 use toolyard_protocol::{Problem, upstream};
 
 use super::{
-    FoundUpstream,
+    StoredUpstream,
     check::{read_details, require_may_name, require_valid},
-    write::write,
+    write::write_upstream,
 };
 use crate::{Actor, Platform, PlatformError};
 
@@ -24,19 +24,19 @@ pub async fn add(
     platform: &Platform,
     actor: &Actor,
     request: NewUpstreamRequest,
-) -> Result<FoundUpstream, PlatformError> {
+) -> Result<StoredUpstream, PlatformError> {
     actor.require_person("an app key cannot add upstreams")?;
     let NewUpstreamRequest { id, details } = request;
-    let package = upstream::package_of(&id).map_err(|_| {
+    let package = upstream::upstream_package(&id).map_err(|_| {
         let text = "expected 1 to 40 of a-z, 0-9, `.`, `_`, `-`, beginning with a letter or digit";
-        PlatformError::problems("this upstream cannot be added", vec![Problem::new("id", text)])
+        PlatformError::invalid_with("this upstream cannot be added", vec![Problem::new("id", text)])
     })?;
     let details = read_details(Value::Object(details))?;
     require_may_name(platform, actor, &details)?;
     require_valid(platform, &details)?;
     let owner = actor.name();
-    let record = write(platform, &package, owner.clone(), details, None).await?;
+    let record = write_upstream(platform, &package, owner.clone(), details, None).await?;
     let record =
         record.ok_or_else(|| PlatformError::conflict(format!("there is an upstream {id} already")))?;
-    Ok(FoundUpstream { package, owner, record })
+    Ok(StoredUpstream { package, owner, record })
 }

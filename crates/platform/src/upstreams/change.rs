@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::{
-    FoundUpstream,
+    StoredUpstream,
     check::{read_details, require_fresh_secrets, require_may_name, require_not_managed, require_valid},
     find::find_owned,
-    write::write,
+    write::write_upstream,
 };
 use crate::{Actor, Platform, PlatformError};
 
@@ -18,8 +18,8 @@ pub async fn change(
     actor: &Actor,
     id: &str,
     patch: Map<String, Value>,
-) -> Result<FoundUpstream, PlatformError> {
-    let FoundUpstream { package, owner, record } = find_owned(platform, actor, id).await?;
+) -> Result<StoredUpstream, PlatformError> {
+    let StoredUpstream { package, owner, record } = find_owned(platform, actor, id).await?;
     require_not_managed(&record)?;
     let mut all = match serde_json::to_value(&record.details) {
         Ok(Value::Object(members)) => members,
@@ -36,7 +36,7 @@ pub async fn change(
     require_may_name(platform, actor, &details)?;
     require_valid(platform, &details)?;
     require_fresh_secrets(&record.details, &details, &given)?;
-    let changed = write(platform, &package, owner.clone(), details, Some(&record)).await?;
+    let changed = write_upstream(platform, &package, owner.clone(), details, Some(&record)).await?;
     let record = changed.ok_or_else(|| PlatformError::not_found(format_args!("upstream {id}")))?;
-    Ok(FoundUpstream { package, owner, record })
+    Ok(StoredUpstream { package, owner, record })
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 use toolyard_core::{ports::UpstreamRecord, upstream_secrets::HIDDEN};
-use toolyard_net::{OutsideUrl, origin_of};
+use toolyard_net::{OutsideUrl, url_origin};
 use toolyard_protocol::{
     Problem, app::MAX_APP_NAME_BYTES, tool::MAX_DESCRIPTION_BYTES, upstream::UpstreamDetails,
 };
@@ -14,7 +14,7 @@ use crate::{Actor, Platform, PlatformError};
 pub(super) fn read_details(details: Value) -> Result<UpstreamDetails, PlatformError> {
     serde_path_to_error::deserialize(details).map_err(|error| {
         let (path, why) = (error.path().to_string(), error.into_inner());
-        PlatformError::problems("the upstream cannot be read", vec![Problem::new(path, why.to_string())])
+        PlatformError::invalid_with("the upstream cannot be read", vec![Problem::new(path, why.to_string())])
     })
 }
 
@@ -64,12 +64,12 @@ pub(super) fn require_valid(platform: &Platform, details: &UpstreamDetails) -> R
     if problems.is_empty() {
         return Ok(());
     }
-    Err(PlatformError::problems("the upstream is not described well", problems))
+    Err(PlatformError::invalid_with("the upstream is not described well", problems))
 }
 
 /// Whether an upstream is behind another origin than before, so that what was given for the old one is not for it.
 pub(super) fn has_moved(before: &UpstreamDetails, after: &UpstreamDetails) -> bool {
-    let origin = |details: &UpstreamDetails| details.url.as_deref().map(origin_of);
+    let origin = |details: &UpstreamDetails| details.url.as_deref().map(url_origin);
     origin(before) != origin(after)
 }
 
@@ -103,7 +103,7 @@ pub(super) fn require_fresh_secrets(
     if problems.is_empty() {
         return Ok(());
     }
-    Err(PlatformError::problems("secrets of the old address are not sent to the new one", problems))
+    Err(PlatformError::invalid_with("secrets of the old address are not sent to the new one", problems))
 }
 
 #[cfg(test)]

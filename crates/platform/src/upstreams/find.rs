@@ -10,7 +10,7 @@ use crate::{Actor, Platform, PlatformError};
 
 /// An upstream as it is stored.
 #[derive(Debug, Clone)]
-pub struct FoundUpstream {
+pub struct StoredUpstream {
     /// Its package.
     pub package: PackageName,
     /// Who owns it.
@@ -19,15 +19,15 @@ pub struct FoundUpstream {
     pub record: UpstreamRecord,
 }
 
-fn missing(id: &str) -> PlatformError {
+fn upstream_not_found(id: &str) -> PlatformError {
     PlatformError::not_found(format_args!("upstream {id}"))
 }
 
-async fn find(platform: &Platform, id: &str) -> Result<FoundUpstream, PlatformError> {
-    let package = upstream::package_of(id).map_err(|_| missing(id))?;
-    let app = platform.stores.apps.find(&package).await?.ok_or_else(|| missing(id))?;
-    let record = app.upstream().cloned().ok_or_else(|| missing(id))?;
-    Ok(FoundUpstream { package, owner: app.owner, record })
+async fn find_upstream(platform: &Platform, id: &str) -> Result<StoredUpstream, PlatformError> {
+    let package = upstream::upstream_package(id).map_err(|_| upstream_not_found(id))?;
+    let app = platform.stores.apps.find_app(&package).await?.ok_or_else(|| upstream_not_found(id))?;
+    let record = app.upstream().cloned().ok_or_else(|| upstream_not_found(id))?;
+    Ok(StoredUpstream { package, owner: app.owner, record })
 }
 
 fn may_change(actor: &Actor, owner: &str, package: &PackageName) -> bool {
@@ -39,16 +39,16 @@ pub async fn find_owned(
     platform: &Platform,
     actor: &Actor,
     id: &str,
-) -> Result<FoundUpstream, PlatformError> {
-    let found = find(platform, id).await?;
-    if may_change(actor, &found.owner, &found.package) { Ok(found) } else { Err(missing(id)) }
+) -> Result<StoredUpstream, PlatformError> {
+    let found = find_upstream(platform, id).await?;
+    if may_change(actor, &found.owner, &found.package) { Ok(found) } else { Err(upstream_not_found(id)) }
 }
 
 /// The upstreams of this actor; operators see all.
-pub async fn list_owned(platform: &Platform, actor: &Actor) -> Result<Vec<FoundUpstream>, PlatformError> {
-    let all = platform.stores.upstreams.upstreams().await?.into_iter();
+pub async fn list_owned(platform: &Platform, actor: &Actor) -> Result<Vec<StoredUpstream>, PlatformError> {
+    let all = platform.stores.upstreams.list_upstreams().await?.into_iter();
     let owned = all.filter(|(package, owner, _)| may_change(actor, owner, package));
-    Ok(owned.map(|(package, owner, record)| FoundUpstream { package, owner, record }).collect())
+    Ok(owned.map(|(package, owner, record)| StoredUpstream { package, owner, record }).collect())
 }
 
 /// An upstream that the user has, installed or shared, and that its users authorize.
@@ -56,12 +56,12 @@ pub async fn find_for_user(
     platform: &Platform,
     user: &UserId,
     id: &str,
-) -> Result<FoundUpstream, PlatformError> {
-    let found = find(platform, id).await?;
-    let installs = platform.stores.installs.of(user).await?;
+) -> Result<StoredUpstream, PlatformError> {
+    let found = find_upstream(platform, id).await?;
+    let installs = platform.stores.installs.list_installs(user).await?;
     let is_installed = installs.iter().any(|install| install.package == found.package);
     if !is_installed && !found.record.details.for_all {
-        return Err(missing(id));
+        return Err(upstream_not_found(id));
     }
     if found.record.details.auth != UpstreamAuth::OAuth {
         return Err(PlatformError::invalid(format!("{id} needs no authorization of its users")));

@@ -12,7 +12,7 @@ mod write;
 pub use self::{
     add::{NewUpstreamRequest, add},
     change::change,
-    find::{FoundUpstream, find_for_user, find_owned, list_owned},
+    find::{StoredUpstream, find_for_user, find_owned, list_owned},
     forget_authorization::forget_authorization,
     remove::remove,
     sync_from_config::sync_from_config,

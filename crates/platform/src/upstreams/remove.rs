@@ -2,16 +2,16 @@
 
 use toolyard_core::ports::Change;
 
-use super::{FoundUpstream, check::require_not_managed, find::find_owned};
+use super::{StoredUpstream, check::require_not_managed, find::find_owned};
 use crate::{Actor, Platform, PlatformError};
 
 /// Removes an upstream: its installs, authorizations and lists go with it.
 pub async fn remove(platform: &Platform, actor: &Actor, id: &str) -> Result<(), PlatformError> {
-    let FoundUpstream { package, record, .. } = find_owned(platform, actor, id).await?;
+    let StoredUpstream { package, record, .. } = find_owned(platform, actor, id).await?;
     if !record.disabled {
         require_not_managed(&record)?;
     }
-    platform.stores.apps.remove(&package).await?;
+    platform.stores.apps.remove_app(&package).await?;
     platform.stores.announcements.announce(Change::UpstreamRemoved(package)).await;
     if record.details.for_all {
         platform.stores.announcements.announce(Change::SharedToolsChanged).await;

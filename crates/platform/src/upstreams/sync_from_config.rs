@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, HashSet};
 
 use toolyard_core::{
-    ports::{NewUpstream, StoreError, UpstreamRecord, UpstreamWrite},
-    upstream_secrets::seal,
+    ports::{NewUpstreamRecord, StoreError, UpstreamRecord, UpstreamWrite},
+    upstream_secrets::seal_secrets,
 };
 use toolyard_protocol::{
     PackageName,
-    upstream::{UpstreamDetails, package_of},
+    upstream::{UpstreamDetails, upstream_package},
 };
 
-use super::{check::has_moved, write::announce};
+use super::{check::has_moved, write::announce_upstream};
 use crate::Platform;
 
 /// Who owns what is in the file.
@@ -24,34 +24,34 @@ pub async fn sync_from_config(
 ) -> Result<(), StoreError> {
     let mut named = HashSet::new();
     for (id, details) in configured {
-        let package = package_of(id).map_err(|error| StoreError::Failed(error.to_string()))?;
-        let (details, sealed) = seal(details.clone(), &*platform.secrets);
+        let package = upstream_package(id).map_err(|error| StoreError::Failed(error.to_string()))?;
+        let (details, sealed) = seal_secrets(details.clone(), &*platform.secrets);
         let record = UpstreamRecord { details, sealed, managed: true, disabled: false };
-        if !put(platform, package.clone(), OWNER.to_owned(), record).await? {
+        if !put_configured(platform, package.clone(), OWNER.to_owned(), record).await? {
             return Err(StoreError::Failed(format!("upstreams.{id}: {package} belongs to an app")));
         }
         named.insert(package);
     }
-    for (package, owner, record) in platform.stores.upstreams.upstreams().await? {
+    for (package, owner, record) in platform.stores.upstreams.list_upstreams().await? {
         if record.managed && !record.disabled && !named.contains(&package) {
             tracing::warn!(%package, "upstream is no longer in the configuration file; its tools are hidden");
-            put(platform, package, owner, UpstreamRecord { disabled: true, ..record }).await?;
+            put_configured(platform, package, owner, UpstreamRecord { disabled: true, ..record }).await?;
         }
     }
     Ok(())
 }
 
-async fn put(
+async fn put_configured(
     platform: &Platform,
     package: PackageName,
     owner: String,
     upstream: UpstreamRecord,
 ) -> Result<bool, StoreError> {
-    let before = platform.stores.apps.find(&package).await?;
+    let before = platform.stores.apps.find_app(&package).await?;
     let before = before.as_ref().and_then(|app| app.upstream());
     let moved = before.is_some_and(|before| has_moved(&before.details, &upstream.details));
     let is_shared = upstream.details.for_all || before.is_some_and(|before| before.details.for_all);
-    let new = NewUpstream {
+    let new = NewUpstreamRecord {
         package: package.clone(),
         owner,
         upstream,
@@ -61,7 +61,7 @@ async fn put(
     };
     let is_stored = platform.stores.upstreams.put_upstream(new).await?;
     if is_stored {
-        announce(platform, &package, is_shared).await;
+        announce_upstream(platform, &package, is_shared).await;
     }
     Ok(is_stored)
 }

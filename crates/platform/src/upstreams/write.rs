@@ -1,8 +1,8 @@
 //! Storing an upstream, and announcing it.
 
 use toolyard_core::{
-    ports::{Change, NewUpstream, UpstreamRecord, UpstreamWrite},
-    upstream_secrets::{restore, seal},
+    ports::{Change, NewUpstreamRecord, UpstreamRecord, UpstreamWrite},
+    upstream_secrets::{restore_secrets, seal_secrets},
 };
 use toolyard_protocol::{PackageName, upstream::UpstreamDetails};
 
@@ -10,18 +10,18 @@ use super::check::has_moved;
 use crate::{Platform, PlatformError};
 
 /// Seals what is secret, stores the upstream and announces it. None if the name is taken, or the upstream is gone.
-pub(super) async fn write(
+pub(super) async fn write_upstream(
     platform: &Platform,
     package: &PackageName,
     owner: String,
     details: UpstreamDetails,
     before: Option<&UpstreamRecord>,
 ) -> Result<Option<UpstreamRecord>, PlatformError> {
-    let details = restore(details, before, &*platform.secrets)
+    let details = restore_secrets(details, before, &*platform.secrets)
         .map_err(|error| PlatformError::invalid(error.to_string()))?;
-    let (details, sealed) = seal(details, &*platform.secrets);
+    let (details, sealed) = seal_secrets(details, &*platform.secrets);
     let record = UpstreamRecord { details, sealed, managed: false, disabled: false };
-    let new = NewUpstream {
+    let new = NewUpstreamRecord {
         package: package.clone(),
         owner,
         upstream: record.clone(),
@@ -33,12 +33,12 @@ pub(super) async fn write(
         return Ok(None);
     }
     let was_shared = before.is_some_and(|before| before.details.for_all);
-    announce(platform, package, record.details.for_all || was_shared).await;
+    announce_upstream(platform, package, record.details.for_all || was_shared).await;
     Ok(Some(record))
 }
 
 /// Announces an upstream that was added or changed.
-pub(super) async fn announce(platform: &Platform, package: &PackageName, is_shared: bool) {
+pub(super) async fn announce_upstream(platform: &Platform, package: &PackageName, is_shared: bool) {
     platform.stores.announcements.announce(Change::UpstreamChanged(package.clone())).await;
     if is_shared {
         platform.stores.announcements.announce(Change::SharedToolsChanged).await;

@@ -52,14 +52,14 @@ async fn an_app_key_reads_its_app_and_publishes_tools_and_nothing_else() {
     let f = Fixture::start().await;
     let dora = person("dora", Role::Developer);
     apps::register(&f.platform, &dora, new_app("com.a")).await.unwrap();
-    let app = Actor::App(f.platform.catalog.app(&package("com.a")).await.unwrap().unwrap());
+    let app = Actor::App(f.platform.catalog.find_app(&package("com.a")).await.unwrap().unwrap());
     let (name, platform) = (package("com.a"), &f.platform);
     assert!(apps::find_owned(platform, &app, &name).await.is_ok());
     let set = serde_json::from_value(json!({ "tools": [] })).unwrap();
     assert_eq!(apps::publish_tools(platform, &app, &name, set).await.unwrap(), 2);
     let refused = [
         refusal(apps::register(platform, &app, new_app("com.b")).await),
-        refusal(apps::change(platform, &app, &name, apps::AppPatch::default()).await),
+        refusal(apps::change(platform, &app, &name, apps::AppUpdate::default()).await),
         refusal(apps::rotate_key(platform, &app, &name).await),
         refusal(apps::rotate_secret(platform, &app, &name).await),
         refusal(apps::remove(platform, &app, &name).await),
@@ -73,14 +73,14 @@ async fn a_change_is_whole_and_the_assistant_grant_is_the_operators() {
     let (dora, boss, name) =
         (person("dora", Role::Developer), person("boss", Role::Operator), package("com.a"));
     apps::register(&f.platform, &dora, new_app("com.a")).await.unwrap();
-    let patch = |member: &str, value: serde_json::Value| apps::AppPatch {
+    let patch = |member: &str, value: serde_json::Value| apps::AppUpdate {
         details: Map::from_iter([(member.to_owned(), value)]),
         assistant: None,
     };
     let changed = apps::change(&f.platform, &dora, &name, patch("name", json!("B"))).await.unwrap();
     assert_eq!(changed.details.name, "B");
     refusal(apps::change(&f.platform, &dora, &name, patch("callTimeoutMs", json!(0))).await);
-    let grant = || apps::AppPatch { assistant: Some(true), ..apps::AppPatch::default() };
+    let grant = || apps::AppUpdate { assistant: Some(true), ..apps::AppUpdate::default() };
     refusal(apps::change(&f.platform, &dora, &name, grant()).await);
     assert!(apps::change(&f.platform, &boss, &name, grant()).await.unwrap().assistant);
     f.announced();

@@ -7,16 +7,16 @@ use tokio_util::task::TaskTracker;
 use toolyard_core::{
     Catalog,
     catalog::{CatalogPorts, ViewLimits},
-    policy::Rate,
+    policy::RateLimit,
     ports::{
-        Announcement, Change, ChangeSubscriber, Presence, Secrets, SessionView, Stores, SystemIds, TokenRoom,
-        Unsealed,
+        Announcement, Change, ChangeSubscriber, SecretSealer, SessionView, Stores, SystemIds, TokenQuota,
+        UnsealError, UserPresence,
     },
 };
 use toolyard_net::{ClientSettings, Guard, HttpClient};
 use toolyard_platform::{
     Actor, ActorOfUser, Credential, Platform, PlatformConfig, PlatformError, RequestLimits,
-    plugins::{PluginBounds, PluginService, PluginTrust, TrustSetup},
+    plugins::{PluginBounds, PluginContext, PluginTrust, TrustSetup},
     tokens::TokenSigner,
 };
 use toolyard_protocol::{UserId, api::Role, app::AppKind};
@@ -26,24 +26,24 @@ use toolyard_testkit::FixedClock;
 /// Seals by turning bytes round: enough to see that something was sealed.
 struct TestSecrets;
 
-impl Secrets for TestSecrets {
+impl SecretSealer for TestSecrets {
     fn seal(&self, plain: &str) -> Vec<u8> {
         plain.bytes().map(|byte| !byte).collect()
     }
 
-    fn open(&self, sealed: &[u8]) -> Result<String, Unsealed> {
-        String::from_utf8(sealed.iter().map(|byte| !byte).collect()).map_err(|_| Unsealed)
+    fn unseal(&self, sealed: &[u8]) -> Result<String, UnsealError> {
+        String::from_utf8(sealed.iter().map(|byte| !byte).collect()).map_err(|_| UnsealError)
     }
 
-    fn derive(&self, _purpose: &str) -> Vec<[u8; 32]> {
+    fn derive_keys(&self, _purpose: &str) -> Vec<[u8; 32]> {
         vec![[7; 32]]
     }
 }
 
 struct NobodyPresent;
 
-impl Presence for NobodyPresent {
-    fn session(&self, _user: &UserId) -> Option<SessionView> {
+impl UserPresence for NobodyPresent {
+    fn session_view(&self, _user: &UserId) -> Option<SessionView> {
         None
     }
 }
@@ -69,7 +69,7 @@ pub(crate) struct Fixture {
 impl Fixture {
     pub(crate) async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let settings = StoreSettings::at(folder.path().join("t.db"));
+        let settings = StoreSettings::for_file(folder.path().join("t.db"));
         let stores = toolyard_store::open(settings, &TaskTracker::new()).await.unwrap();
         let platform = Arc::new(platform(&stores).await);
         let announced = Arc::new(Announced::default());
@@ -100,7 +100,7 @@ async fn platform(stores: &Stores) -> Platform {
         toolyard_core::ports::Clock::now(&*clock),
     );
     let bounds = PluginBounds { per_user: 2, manifest_bytes: 10_000, catalogue: 2 };
-    let rate = |number| Rate { per_second: number, burst: number };
+    let rate = |number| RateLimit { per_second: number, burst: number };
     let many = 1_000.try_into().unwrap();
     Platform {
         stores: stores.clone(),
@@ -112,13 +112,13 @@ async fn platform(stores: &Stores) -> Platform {
         http: HttpClient::new(guard.clone(), ClientSettings::default()),
         web_guard: guard.clone(),
         guard,
-        plugins: PluginService::new(Arc::new(trust.await.unwrap()), None, bounds),
+        plugins: PluginContext::new(Arc::new(trust.await.unwrap()), None, bounds),
         limits: RequestLimits::new(rate(many), rate(many)),
         config: PlatformConfig {
             default_app_kind: AppKind::ToolsOnly,
             max_call_timeout_ms: 60_000,
             max_wake_timeout_ms: 60_000,
-            token_room: TokenRoom { of_subject: 3, of_all: 10 },
+            token_quota: TokenQuota { of_subject: 3, of_all: 10 },
             allow_commands: false,
         },
     }

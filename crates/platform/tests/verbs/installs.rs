@@ -1,8 +1,8 @@
 use serde_json::{Map, json};
-use toolyard_core::{catalog::Scope, ports::Change};
+use toolyard_core::{catalog::ViewScope, ports::Change};
 use toolyard_platform::{
     PlatformError, apps, installs,
-    settings::{self, PlatformSettingsPatch},
+    settings::{self, PlatformSettingsUpdate},
 };
 use toolyard_protocol::{PackageName, ToolName, api::Role};
 
@@ -23,7 +23,7 @@ async fn with_app() -> (Fixture, PackageName) {
 async fn what_is_installed_is_seen_and_what_is_uninstalled_is_not() {
     let (f, app) = with_app().await;
     let (ada, user) = (for_user("ada"), "ada".parse().unwrap());
-    let tools = async || f.platform.catalog.view(&user, Scope::Everything).await.unwrap().tools().count();
+    let tools = async || f.platform.catalog.view(&user, ViewScope::Everything).await.unwrap().tools().count();
     assert_eq!(tools().await, 0);
     installs::install(&f.platform, &ada, &app).await.unwrap();
     assert_eq!(tools().await, 1);
@@ -46,8 +46,8 @@ async fn only_a_tool_that_is_there_is_switched_off() {
     refusal(installs::switch_tool(&f.platform, &ada, &tool, false).await);
     installs::install(&f.platform, &ada, &app).await.unwrap();
     installs::switch_tool(&f.platform, &ada, &tool, false).await.unwrap();
-    let view = f.platform.catalog.view(&ada.user, Scope::Everything).await.unwrap();
-    assert_eq!((view.tools().count(), view.hidden().count()), (0, 1));
+    let view = f.platform.catalog.view(&ada.user, ViewScope::Everything).await.unwrap();
+    assert_eq!((view.tools().count(), view.hidden_tools().count()), (0, 1));
     installs::switch_tool(&f.platform, &ada, &tool, true).await.unwrap();
     refusal(installs::switch_tool(&f.platform, &ada, &"com.a:none".parse().unwrap(), false).await);
 }
@@ -66,7 +66,7 @@ async fn settings_belong_to_installed_apps_and_are_checked() {
     settings::set_app_settings(&f.platform, &ada, &app, values("loud")).await.unwrap();
     assert_eq!(f.announced(), [Change::AppSettingsChanged { user: ada.user.clone(), package: app }]);
     let zone =
-        |zone: &str| PlatformSettingsPatch { user_timezone: Some(zone.to_owned()), ..Default::default() };
+        |zone: &str| PlatformSettingsUpdate { user_timezone: Some(zone.to_owned()), ..Default::default() };
     refusal(settings::set_platform_settings(&f.platform, &ada, zone("Europe/Nowhere")).await);
     let set = settings::set_platform_settings(&f.platform, &ada, zone("Europe/London")).await.unwrap();
     assert_eq!(set.user_timezone.as_deref(), Some("Europe/London"));
@@ -77,7 +77,7 @@ async fn settings_belong_to_installed_apps_and_are_checked() {
 async fn an_app_stores_for_users_who_installed_it() {
     let (f, app) = with_app().await;
     let (ada, dora) = (for_user("ada"), person("dora", Role::Developer));
-    let key = toolyard_platform::Actor::App(f.platform.catalog.app(&app).await.unwrap().unwrap());
+    let key = toolyard_platform::Actor::App(f.platform.catalog.find_app(&app).await.unwrap().unwrap());
     let entry = |value: &str| Map::from_iter([("k".to_owned(), json!(value))]);
     let stranger = refusal(settings::write_app_data(&f.platform, &key, &ada.user, entry("v")).await);
     assert!(matches!(stranger, PlatformError::NotFound(_)), "{stranger}");

@@ -32,7 +32,8 @@ async fn secrets_are_sealed_and_do_not_move_to_another_origin() {
     assert!(refused.to_string().contains("old address"), "{refused}");
     let path = json!({ "url": "https://u.example/v2" });
     let changed = upstreams::change(&f.platform, &dora, "one", members(path)).await.unwrap();
-    let opened = toolyard_core::upstream_secrets::open(&changed.record, &*f.platform.secrets).unwrap();
+    let opened =
+        toolyard_core::upstream_secrets::open_secrets(&changed.record, &*f.platform.secrets).unwrap();
     assert_eq!(opened.headers["authorization"], "s3cret", "the value stayed");
 }
 

@@ -36,7 +36,7 @@ pub enum ToolDialect {
 }
 
 impl ToolDialect {
-    fn takes_name(self, name: &str) -> bool {
+    fn accepts_name(self, name: &str) -> bool {
         let fits = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || (self == Self::OpenAi && b == b'-');
         let first = self == Self::OpenAi || name.starts_with(|c: char| c.is_ascii_alphabetic());
         (1..=MAX_NAME).contains(&name.len()) && first && name.bytes().all(fits)
@@ -84,7 +84,7 @@ pub(super) struct RawClientTool {
 }
 
 impl RawClientTool {
-    pub(super) fn read(self, path: &str) -> Result<ClientTool, Problem> {
+    pub(super) fn into_client_tool(self, path: &str) -> Result<ClientTool, Problem> {
         let text = |value: Value, member: &str| match value {
             Value::String(text) => Ok(text),
             _ => Err(Problem::new(format!("{path}.{member}"), "expected a text")),
@@ -97,16 +97,16 @@ impl RawClientTool {
 }
 
 /// What is wrong with the tools of a request to `POST /api/chat`. `taken` are names that the server's own tools have.
-pub fn check(
+pub fn check_client_tools(
     tools: &[ClientTool],
     limits: &ClientToolLimits,
     taken: impl Fn(&str) -> bool,
 ) -> Result<(), Problem> {
-    check_dialect(tools, limits, ToolDialect::Chat, taken)
+    check_client_tools_in_dialect(tools, limits, ToolDialect::Chat, taken)
 }
 
 /// The same by the rules of a dialect.
-pub fn check_dialect(
+pub fn check_client_tools_in_dialect(
     tools: &[ClientTool],
     limits: &ClientToolLimits,
     dialect: ToolDialect,
@@ -123,8 +123,8 @@ pub fn check_dialect(
     }
     let mut names = HashSet::new();
     for tool in tools {
-        let at = |why: String| Problem::new(format!("clientTools.{}", shown(&tool.name)), why);
-        if !dialect.takes_name(&tool.name) {
+        let at = |why: String| Problem::new(format!("clientTools.{}", truncate_name(&tool.name)), why);
+        if !dialect.accepts_name(&tool.name) {
             return Err(at(dialect.name_rule()));
         }
         if !names.insert(&tool.name) {
@@ -133,16 +133,16 @@ pub fn check_dialect(
         if taken(&tool.name) {
             return Err(at("a tool of the server has that name; choose another".to_owned()));
         }
-        if root(&tool.parameters, dialect)["type"] != "object" {
+        if resolve_root_schema(&tool.parameters, dialect)["type"] != "object" {
             return Err(at("parameters.type: expected `object`".to_owned()));
         }
-        schema(&tool.parameters, "parameters", limits.depth, limits, dialect).map_err(at)?;
+        check_schema(&tool.parameters, "parameters", limits.depth, limits, dialect).map_err(at)?;
     }
     Ok(())
 }
 
 /// What a schema says of the value itself. Generators put a type that contains itself behind a reference.
-fn root(schema: &Value, dialect: ToolDialect) -> &Value {
+fn resolve_root_schema(schema: &Value, dialect: ToolDialect) -> &Value {
     let mut found = schema;
     for _ in 0..MAX_ROOT_REFERENCES {
         let target = match found["$ref"].as_str().and_then(|reference| reference.strip_prefix('#')) {
@@ -159,12 +159,12 @@ fn root(schema: &Value, dialect: ToolDialect) -> &Value {
     found
 }
 
-fn shown(name: &str) -> String {
+fn truncate_name(name: &str) -> String {
     name.chars().take(MAX_NAME).collect()
 }
 
 /// Walks a schema. What stands inside `enum`, `const`, `default` and `examples` is data, not schema.
-fn schema(
+fn check_schema(
     value: &Value,
     path: &str,
     depth: usize,
@@ -192,20 +192,20 @@ fn schema(
             "$ref" | "$dynamicRef" | "$recursiveRef" => {
                 return Err(format!("{at}: references are not taken; write it out"));
             }
-            "type" => types(inside, &at)?,
+            "type" => check_types(inside, &at)?,
             "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
                 let Value::Object(members) = inside else { return Err(format!("{at}: expected an object")) };
                 if members.len() > limits.properties {
                     return Err(format!("{at}: {} members; at most {}", members.len(), limits.properties));
                 }
                 for (name, member) in members {
-                    schema(member, &format!("{at}.{}", shown(name)), deeper, limits, dialect)?;
+                    check_schema(member, &format!("{at}.{}", truncate_name(name)), deeper, limits, dialect)?;
                 }
             }
             "oneOf" | "anyOf" | "allOf" | "prefixItems" => {
                 let Value::Array(list) = inside else { return Err(format!("{at}: expected a list")) };
                 for (index, one) in list.iter().enumerate() {
-                    schema(one, &format!("{at}[{index}]"), deeper, limits, dialect)?;
+                    check_schema(one, &format!("{at}[{index}]"), deeper, limits, dialect)?;
                 }
             }
             "items"
@@ -216,7 +216,7 @@ fn schema(
             | "else"
             | "contains"
             | "propertyNames" => {
-                schema(inside, &at, deeper, limits, dialect)?;
+                check_schema(inside, &at, deeper, limits, dialect)?;
             }
             _ => {}
         }
@@ -228,7 +228,7 @@ fn is_local(reference: &Value) -> bool {
     reference.as_str().is_some_and(|reference| reference.starts_with('#'))
 }
 
-fn types(value: &Value, path: &str) -> Result<(), String> {
+fn check_types(value: &Value, path: &str) -> Result<(), String> {
     let known = |value: &Value| value.as_str().is_some_and(|name| TYPES.contains(&name));
     let fits = match value {
         Value::Array(list) => !list.is_empty() && list.iter().all(known),
@@ -253,7 +253,7 @@ mod tests {
 
     fn told_in(dialect: ToolDialect, tools: &[ClientTool]) -> String {
         let taken = |name: &str| name == "com_ex__taken";
-        check_dialect(tools, &ClientToolLimits::default(), dialect, taken)
+        check_client_tools_in_dialect(tools, &ClientToolLimits::default(), dialect, taken)
             .map_or_else(|problem| problem.to_string(), |()| String::new())
     }
 

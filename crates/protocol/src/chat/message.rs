@@ -16,7 +16,7 @@ pub const MAX_PARTS: usize = 2_000;
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum ChatRole {
     /// The user.
     User,
     /// The model, and what its calls came to.
@@ -33,7 +33,7 @@ pub struct ChatMessage {
     /// Its id, where the client gives one.
     pub id: Option<String>,
     /// Who speaks.
-    pub role: Role,
+    pub role: ChatRole,
     /// What is said, in order. What models do not read is left out.
     pub parts: Vec<ChatPart>,
 }
@@ -55,7 +55,7 @@ pub enum ChatPart {
     /// A call, with what it came to.
     Call(ChatCall),
     /// What a call of an earlier message came to.
-    Answer {
+    ToolOutput {
         /// The call.
         id: String,
         /// Its result.
@@ -90,10 +90,10 @@ pub enum CallState {
 }
 
 /// Reads messages; what cannot be read is named, not guessed.
-pub(super) fn read_messages(list: &[Value]) -> (Vec<ChatMessage>, Vec<Problem>) {
+pub(super) fn parse_messages(list: &[Value]) -> (Vec<ChatMessage>, Vec<Problem>) {
     let (mut messages, mut problems) = (Vec::new(), Vec::new());
     for (index, message) in list.iter().enumerate() {
-        match read(message, &format!("messages[{index}]")) {
+        match parse_message(message, &format!("messages[{index}]")) {
             Ok(message) => messages.push(message),
             Err(problem) => problems.push(problem),
         }
@@ -102,45 +102,45 @@ pub(super) fn read_messages(list: &[Value]) -> (Vec<ChatMessage>, Vec<Problem>) 
 }
 
 /// Reads one message.
-pub fn read(message: &Value, path: &str) -> Result<ChatMessage, Problem> {
+pub fn parse_message(message: &Value, path: &str) -> Result<ChatMessage, Problem> {
     let problem = |member: &str, why: &str| Problem::new(format!("{path}{member}"), why);
     let Value::Object(fields) = message else {
         return Err(problem("", "expected a message with `role` and `content` or `parts`"));
     };
-    let role = match text(fields, "role") {
-        Some("user") => Role::User,
-        Some("assistant") => Role::Assistant,
-        Some("system" | "developer") => Role::System,
-        Some("tool") => Role::Tool,
+    let role = match str_field(fields, "role") {
+        Some("user") => ChatRole::User,
+        Some("assistant") => ChatRole::Assistant,
+        Some("system" | "developer") => ChatRole::System,
+        Some("tool") => ChatRole::Tool,
         _ => return Err(problem(".role", "expected user, assistant, system or tool")),
     };
     let mut parts = Vec::new();
     // A result that is `undefined` has no JSON, so its message comes without content.
-    let may_be_empty = has_calls(fields) || role == Role::Tool;
+    let may_be_empty = has_calls(fields) || role == ChatRole::Tool;
     match (fields.get("parts"), fields.get("content")) {
         (Some(Value::Array(list)), content) if !list.is_empty() || content.is_none() => {
-            read_parts(list, &format!("{path}.parts"), &mut parts)?;
+            parse_parts(list, &format!("{path}.parts"), &mut parts)?;
         }
         (_, Some(Value::String(content))) => push_text(&mut parts, content),
-        (_, Some(Value::Array(list))) => read_parts(list, &format!("{path}.content"), &mut parts)?,
+        (_, Some(Value::Array(list))) => parse_parts(list, &format!("{path}.content"), &mut parts)?,
         (_, Some(Value::Null)) | (Some(Value::Array(_)), None) => {}
         (None, None) if may_be_empty => {}
         _ => return Err(problem("", "expected `content`, a text, or `parts`, a list")),
     }
-    let answers = |part: &ChatPart| matches!(part, ChatPart::Answer { .. });
-    if role == Role::Tool && !parts.iter().any(answers) {
+    let answers = |part: &ChatPart| matches!(part, ChatPart::ToolOutput { .. });
+    if role == ChatRole::Tool && !parts.iter().any(answers) {
         let id = call_id(fields)
             .ok_or_else(|| problem(".tool_call_id", "missing; send it as `tool_call_id` or `toolCallId`"))?;
-        let output = Value::String(joined(&parts));
-        parts = vec![ChatPart::Answer { id: id.to_owned(), output }];
+        let output = Value::String(join_texts(&parts));
+        parts = vec![ChatPart::ToolOutput { id: id.to_owned(), output }];
     }
-    files_beside(fields, &mut parts);
-    calls_beside(fields, path, &mut parts)?;
-    Ok(ChatMessage { id: text(fields, "id").map(str::to_owned), role, parts })
+    parse_attachments(fields, &mut parts);
+    parse_sibling_calls(fields, path, &mut parts)?;
+    Ok(ChatMessage { id: str_field(fields, "id").map(str::to_owned), role, parts })
 }
 
 /// The words of parts, one after the other.
-fn joined(parts: &[ChatPart]) -> String {
+fn join_texts(parts: &[ChatPart]) -> String {
     let texts = parts.iter().filter_map(|part| match part {
         ChatPart::Text(text) => Some(text.as_str()),
         _ => None,
@@ -152,13 +152,13 @@ fn has_calls(fields: &Map<String, Value>) -> bool {
     CALL_LISTS.iter().any(|list| fields.contains_key(*list)) || fields.contains_key("toolInvocations")
 }
 
-fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+fn str_field<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
     fields.get(name).and_then(Value::as_str)
 }
 
 /// The id of a call, as the AI SDK or as OpenAI spells it.
 fn call_id(fields: &Map<String, Value>) -> Option<&str> {
-    ["toolCallId", "tool_call_id"].iter().find_map(|name| text(fields, name)).filter(|id| !id.is_empty())
+    ["toolCallId", "tool_call_id"].iter().find_map(|name| str_field(fields, name)).filter(|id| !id.is_empty())
 }
 
 fn push_text(parts: &mut Vec<ChatPart>, text: &str) {
@@ -167,37 +167,41 @@ fn push_text(parts: &mut Vec<ChatPart>, text: &str) {
     }
 }
 
-fn read_parts(list: &[Value], path: &str, parts: &mut Vec<ChatPart>) -> Result<(), Problem> {
+fn parse_parts(list: &[Value], path: &str, parts: &mut Vec<ChatPart>) -> Result<(), Problem> {
     if list.len() > MAX_PARTS {
         return Err(Problem::new(path, format!("{} parts; at most {MAX_PARTS}", list.len())));
     }
     for (index, part) in list.iter().enumerate() {
         let path = format!("{path}[{index}]");
         let Value::Object(fields) = part else { return Err(Problem::new(path, "expected an object")) };
-        let kind =
-            text(fields, "type").ok_or_else(|| Problem::new(format!("{path}.type"), "expected a text"))?;
+        let kind = str_field(fields, "type")
+            .ok_or_else(|| Problem::new(format!("{path}.type"), "expected a text"))?;
         match kind {
             "text" | "input_text" | "output_text" => {
-                push_text(parts, text(fields, "text").unwrap_or_default())
+                push_text(parts, str_field(fields, "text").unwrap_or_default())
             }
             "step-start" => parts.push(ChatPart::Step),
-            "refusal" => push_text(parts, text(fields, "refusal").unwrap_or_default()),
-            "file" if !fields.contains_key("file") => parts.extend(file(fields)),
+            "refusal" => push_text(parts, str_field(fields, "refusal").unwrap_or_default()),
+            "file" if !fields.contains_key("file") => parts.extend(parse_file(fields)),
             "image_url" | "input_image" | "input_audio" | "input_file" | "file" => {
-                parts.push(openai_file(kind, fields, &path)?);
+                parts.push(parse_openai_file(kind, fields, &path)?);
             }
             "tool-invocation" => match fields.get("toolInvocation") {
-                Some(Value::Object(inside)) => parts.push(older(inside, &path)?),
+                Some(Value::Object(inside)) => parts.push(parse_older_call(inside, &path)?),
                 // The flat one has the name beside it; it is no tool called "invocation".
-                _ => parts.push(newer(fields, text(fields, "toolName"), &path)?),
+                _ => parts.push(parse_current_call(fields, str_field(fields, "toolName"), &path)?),
             },
-            "dynamic-tool" => parts.push(newer(fields, text(fields, "toolName"), &path)?),
+            "dynamic-tool" => parts.push(parse_current_call(fields, str_field(fields, "toolName"), &path)?),
             // The AI SDK's model messages; no tools called "call" and "result".
-            "tool-call" if text(fields, "toolName").is_some() => parts.push(listed_call(part, &path)?),
-            "tool-result" if text(fields, "toolName").is_some() => parts.push(model_result(fields, &path)?),
+            "tool-call" if str_field(fields, "toolName").is_some() => {
+                parts.push(parse_listed_call(part, &path)?)
+            }
+            "tool-result" if str_field(fields, "toolName").is_some() => {
+                parts.push(parse_tool_result(fields, &path)?)
+            }
             kind => {
                 if let Some(name) = kind.strip_prefix("tool-") {
-                    parts.push(newer(fields, Some(name), &path)?);
+                    parts.push(parse_current_call(fields, Some(name), &path)?);
                 }
                 // Thoughts, sources, data: not for a model.
             }
@@ -206,9 +210,10 @@ fn read_parts(list: &[Value], path: &str, parts: &mut Vec<ChatPart>) -> Result<(
     Ok(())
 }
 
-fn file(fields: &Map<String, Value>) -> Option<ChatPart> {
-    let media_type = text(fields, "mediaType").or_else(|| text(fields, "mimeType")).unwrap_or_default();
-    let url = match (text(fields, "url"), text(fields, "data")) {
+fn parse_file(fields: &Map<String, Value>) -> Option<ChatPart> {
+    let media_type =
+        str_field(fields, "mediaType").or_else(|| str_field(fields, "mimeType")).unwrap_or_default();
+    let url = match (str_field(fields, "url"), str_field(fields, "data")) {
         (Some(url), _) => url.to_owned(),
         (None, Some(data)) => format!("data:{media_type};base64,{data}"),
         (None, None) => return None,
@@ -218,7 +223,7 @@ fn file(fields: &Map<String, Value>) -> Option<ChatPart> {
 
 /// Pictures, sounds and files as OpenAI's clients send them: by URL or with their bytes. Those that were uploaded before are
 /// stored elsewhere.
-fn openai_file(kind: &str, fields: &Map<String, Value>, path: &str) -> Result<ChatPart, Problem> {
+fn parse_openai_file(kind: &str, fields: &Map<String, Value>, path: &str) -> Result<ChatPart, Problem> {
     let about = fields.get(kind).filter(|inside| inside.is_object());
     let member = |name: &str| {
         let found = about.and_then(|inside| inside.get(name)).or_else(|| fields.get(name));
@@ -247,16 +252,20 @@ fn openai_file(kind: &str, fields: &Map<String, Value>, path: &str) -> Result<Ch
 }
 
 /// AI SDK 5 and later, and the flat form.
-fn newer(fields: &Map<String, Value>, name: Option<&str>, path: &str) -> Result<ChatPart, Problem> {
+fn parse_current_call(
+    fields: &Map<String, Value>,
+    name: Option<&str>,
+    path: &str,
+) -> Result<ChatPart, Problem> {
     let take = |name: &str| fields.get(name).cloned().unwrap_or(Value::Null);
     let approval = fields.get("approval");
     let reason = || approval.and_then(|approval| approval["reason"].as_str()).map(str::to_owned);
-    let state = match text(fields, "state") {
+    let state = match str_field(fields, "state") {
         Some("output-available") if fields.get("preliminary") != Some(&Value::Bool(true)) => {
             CallState::Done(take("output"))
         }
         Some("output-error") => {
-            CallState::Failed(text(fields, "errorText").unwrap_or("it failed").to_owned())
+            CallState::Failed(str_field(fields, "errorText").unwrap_or("it failed").to_owned())
         }
         Some("output-denied") => CallState::Denied(reason()),
         Some("approval-responded") if approval.is_some_and(|approval| approval["approved"] == false) => {
@@ -264,20 +273,20 @@ fn newer(fields: &Map<String, Value>, name: Option<&str>, path: &str) -> Result<
         }
         _ => CallState::Open,
     };
-    call(fields, name, take("input"), state, path)
+    build_call(fields, name, take("input"), state, path)
 }
 
 /// AI SDK 4, and hustle-incognito before 1.
-fn older(fields: &Map<String, Value>, path: &str) -> Result<ChatPart, Problem> {
+fn parse_older_call(fields: &Map<String, Value>, path: &str) -> Result<ChatPart, Problem> {
     let take = |name: &str| fields.get(name).cloned().unwrap_or(Value::Null);
-    let state = match text(fields, "state") {
+    let state = match str_field(fields, "state") {
         Some("result") => CallState::Done(take("result")),
         _ => CallState::Open,
     };
-    call(fields, text(fields, "toolName"), take("args"), state, path)
+    build_call(fields, str_field(fields, "toolName"), take("args"), state, path)
 }
 
-fn call(
+fn build_call(
     fields: &Map<String, Value>,
     name: Option<&str>,
     input: Value,
@@ -286,7 +295,7 @@ fn call(
 ) -> Result<ChatPart, Problem> {
     let missing = |member: &str| Problem::new(format!("{path}.{member}"), "expected a text");
     let name = name.filter(|name| !name.is_empty()).ok_or_else(|| missing("toolName"))?.to_owned();
-    let id = text(fields, "toolCallId")
+    let id = str_field(fields, "toolCallId")
         .filter(|id| !id.is_empty())
         .ok_or_else(|| missing("toolCallId"))?
         .to_owned();
@@ -295,14 +304,18 @@ fn call(
 }
 
 /// Calls that stand beside the content. Where the parts have them as well, the parts are right.
-fn calls_beside(fields: &Map<String, Value>, path: &str, parts: &mut Vec<ChatPart>) -> Result<(), Problem> {
+fn parse_sibling_calls(
+    fields: &Map<String, Value>,
+    path: &str,
+    parts: &mut Vec<ChatPart>,
+) -> Result<(), Problem> {
     if parts.iter().any(|part| matches!(part, ChatPart::Call(_))) {
         return Ok(());
     }
     if let Some(Value::Array(list)) = fields.get("toolInvocations") {
         for (index, one) in list.iter().take(MAX_PARTS).enumerate() {
             if let Value::Object(one) = one {
-                parts.push(older(one, &format!("{path}.toolInvocations[{index}]"))?);
+                parts.push(parse_older_call(one, &format!("{path}.toolInvocations[{index}]"))?);
             }
         }
     }
@@ -313,7 +326,7 @@ fn calls_beside(fields: &Map<String, Value>, path: &str, parts: &mut Vec<ChatPar
         }
         let Some(Value::Array(list)) = fields.get(list_name) else { continue };
         for (index, one) in list.iter().take(MAX_PARTS).enumerate() {
-            parts.push(listed_call(one, &format!("{path}.{list_name}[{index}]"))?);
+            parts.push(parse_listed_call(one, &format!("{path}.{list_name}[{index}]"))?);
         }
     }
     Ok(())
@@ -321,7 +334,7 @@ fn calls_beside(fields: &Map<String, Value>, path: &str, parts: &mut Vec<ChatPar
 
 /// A call without its result: OpenAI's `{id, function: {name, arguments}}`, or `{toolCallId, toolName, args}` as a stream
 /// told it. Arguments are a text of JSON or the JSON itself.
-fn listed_call(one: &Value, path: &str) -> Result<ChatPart, Problem> {
+fn parse_listed_call(one: &Value, path: &str) -> Result<ChatPart, Problem> {
     let first =
         |names: &[&str]| names.iter().find_map(|name| one.get(*name)).filter(|found| !found.is_null());
     let function = &one["function"];
@@ -342,7 +355,7 @@ fn listed_call(one: &Value, path: &str) -> Result<ChatPart, Problem> {
 }
 
 /// A result in a model message of the AI SDK: `output: {type, value}` since version 5, `result` before.
-fn model_result(fields: &Map<String, Value>, path: &str) -> Result<ChatPart, Problem> {
+fn parse_tool_result(fields: &Map<String, Value>, path: &str) -> Result<ChatPart, Problem> {
     let id = call_id(fields).ok_or_else(|| Problem::new(format!("{path}.toolCallId"), "expected a text"))?;
     let output = match (fields.get("output"), fields.get("result")) {
         (Some(output), _) if output.get("type").is_some() => match output.get("value") {
@@ -352,11 +365,11 @@ fn model_result(fields: &Map<String, Value>, path: &str) -> Result<ChatPart, Pro
         (Some(output), _) => output.clone(),
         (None, result) => result.cloned().unwrap_or_default(),
     };
-    Ok(ChatPart::Answer { id: id.to_owned(), output })
+    Ok(ChatPart::ToolOutput { id: id.to_owned(), output })
 }
 
 /// Attachments of AI SDK 4.
-fn files_beside(fields: &Map<String, Value>, parts: &mut Vec<ChatPart>) {
+fn parse_attachments(fields: &Map<String, Value>, parts: &mut Vec<ChatPart>) {
     let Some(Value::Array(list)) = fields.get("experimental_attachments") else { return };
     if parts.iter().any(|part| matches!(part, ChatPart::File { .. })) {
         return;
@@ -376,7 +389,7 @@ mod tests {
     use super::*;
 
     fn parts(message: Value) -> Vec<ChatPart> {
-        read(&message, "messages[0]").unwrap().parts
+        parse_message(&message, "messages[0]").unwrap().parts
     }
 
     fn done(output: Value) -> ChatPart {
@@ -411,7 +424,7 @@ mod tests {
         );
         let answer =
             json!({ "role": "tool", "tool_call_id": "c1", "content": [{ "type": "text", "text": "noon" }] });
-        assert_eq!(parts(answer), [ChatPart::Answer { id: "c1".to_owned(), output: json!("noon") }]);
+        assert_eq!(parts(answer), [ChatPart::ToolOutput { id: "c1".to_owned(), output: json!("noon") }]);
     }
 
     #[test]
@@ -435,7 +448,7 @@ mod tests {
                 assert_eq!(parts(alone), std::slice::from_ref(&open));
             }
         }
-        let answer = |output: Value| [ChatPart::Answer { id: "c1".to_owned(), output }];
+        let answer = |output: Value| [ChatPart::ToolOutput { id: "c1".to_owned(), output }];
         for id in ["toolCallId", "tool_call_id"] {
             let said = json!({ "role": "tool", "content": "{\"t\":1}", id: "c1" });
             assert_eq!(parts(said), answer(json!("{\"t\":1}")));
@@ -563,7 +576,7 @@ mod tests {
                 "2001 parts; at most 2000",
             ),
         ] {
-            let told = read(&message, "messages[0]").unwrap_err().to_string();
+            let told = parse_message(&message, "messages[0]").unwrap_err().to_string();
             assert!(told.contains(why), "{why}: {told}");
         }
     }

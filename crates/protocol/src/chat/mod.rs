@@ -20,9 +20,9 @@ pub mod ui;
 pub mod v1;
 
 pub use client_tool::{ClientTool, ClientToolLimits, ToolDialect};
-pub use message::{CallState, ChatCall, ChatMessage, ChatPart, Role};
+pub use message::{CallState, ChatCall, ChatMessage, ChatPart, ChatRole};
 pub use request::{ChatProtocol, ChatRequest};
-pub use sampling::Sampling;
+pub use sampling::SamplingParams;
 
 use crate::problem::Problem;
 

@@ -5,10 +5,10 @@ use serde_json::{Map, Value};
 
 use super::{
     client_tool::{ClientTool, RawClientTool},
-    message::{ChatMessage, read_messages},
+    message::{ChatMessage, parse_messages},
     read_body,
 };
-use crate::{problem::Problem, secret::Secret};
+use crate::{problem::Problem, secret::SecretText};
 
 /// Most messages of one request.
 pub const MAX_MESSAGES: usize = 2_000;
@@ -24,7 +24,7 @@ pub enum ChatProtocol {
 
 impl ChatProtocol {
     /// The one that the client names.
-    pub fn named(text: &str) -> Option<Self> {
+    pub fn from_name(text: &str) -> Option<Self> {
         match text {
             "ui" => Some(Self::Ui),
             "v1" => Some(Self::V1),
@@ -55,7 +55,7 @@ pub struct ChatRequest {
     /// How it shall behave.
     pub system: Option<String>,
     /// A credential in the body, as one family of clients sends it.
-    pub api_key: Option<Secret>,
+    pub api_key: Option<SecretText>,
     /// Whether the answer goes on without its reader, and can be heard again.
     pub resumable: bool,
     /// Which stream its form asks for.
@@ -64,7 +64,7 @@ pub struct ChatRequest {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Body {
+struct ChatRequestFields {
     #[serde(default)]
     id: Option<String>,
     #[serde(default)]
@@ -93,15 +93,15 @@ struct Body {
     #[serde(default)]
     override_system_prompt: Option<String>,
     #[serde(default)]
-    api_key: Option<Secret>,
+    api_key: Option<SecretText>,
     #[serde(default)]
     resumable: Option<bool>,
 }
 
 impl ChatRequest {
     /// Reads a body, and names everything that is wrong with it.
-    pub fn read(body: &[u8]) -> Result<Self, Vec<Problem>> {
-        let body: Body = read_body(body)?;
+    pub fn parse(body: &[u8]) -> Result<Self, Vec<Problem>> {
+        let body: ChatRequestFields = read_body(body)?;
         let mut problems = Vec::new();
         if body.messages.is_empty() {
             problems.push(Problem::new("messages", "missing or empty; send the whole conversation"));
@@ -109,14 +109,14 @@ impl ChatRequest {
         if body.messages.len() > MAX_MESSAGES {
             problems.push(Problem::new("messages", format!("at most {MAX_MESSAGES}")));
         }
-        let protocol = protocol_of(body.trigger.is_some(), &body.messages);
-        let (messages, more) = read_messages(&body.messages);
+        let protocol = detect_protocol(body.trigger.is_some(), &body.messages);
+        let (messages, more) = parse_messages(&body.messages);
         problems.extend(more);
         let mut raw_tools = body.client_tools.unwrap_or_default();
-        raw_tools.extend(of_map(body.tools.as_ref()));
+        raw_tools.extend(tools_from_map(body.tools.as_ref()));
         let mut client_tools = Vec::new();
         for (index, tool) in raw_tools.into_iter().enumerate() {
-            match tool.read(&format!("clientTools[{index}]")) {
+            match tool.into_client_tool(&format!("clientTools[{index}]")) {
                 Ok(tool) => client_tools.push(tool),
                 Err(problem) => problems.push(problem),
             }
@@ -144,12 +144,12 @@ impl ChatRequest {
 
 /// No client names its protocol, so its form has to tell: newer ones say why they ask, or send messages that have parts and
 /// no content.
-fn protocol_of(has_trigger: bool, messages: &[Value]) -> ChatProtocol {
+fn detect_protocol(has_trigger: bool, messages: &[Value]) -> ChatProtocol {
     let newer = |message: &Value| message.get("parts").is_some() && message.get("content").is_none();
     if has_trigger || messages.iter().any(newer) { ChatProtocol::Ui } else { ChatProtocol::V1 }
 }
 
-fn of_map(tools: Option<&Value>) -> Vec<RawClientTool> {
+fn tools_from_map(tools: Option<&Value>) -> Vec<RawClientTool> {
     let Some(Value::Object(map)) = tools else { return Vec::new() };
     let tools = map.iter().filter_map(|(name, about)| {
         let about: &Map<String, Value> = about.as_object()?;
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     fn read(body: &Value) -> Result<ChatRequest, Vec<String>> {
-        ChatRequest::read(body.to_string().as_bytes())
+        ChatRequest::parse(body.to_string().as_bytes())
             .map_err(|problems| problems.iter().map(Problem::to_string).collect())
     }
 
@@ -229,7 +229,7 @@ mod tests {
             ]
         );
         assert_eq!(read(&json!({ "messages": 5 })).unwrap_err().len(), 1);
-        assert!(ChatRequest::read(br#"{"messages":[{"role":"user","content":"x"}]} {}"#).is_err());
+        assert!(ChatRequest::parse(br#"{"messages":[{"role":"user","content":"x"}]} {}"#).is_err());
         let many = vec![json!({ "role": "user", "content": "x" }); MAX_MESSAGES + 1];
         assert_eq!(read(&json!({ "messages": many })).unwrap_err(), ["messages: at most 2000"]);
     }

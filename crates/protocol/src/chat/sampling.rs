@@ -15,7 +15,7 @@ pub const MAX_FORMAT_NAME: usize = 64;
 
 /// How an answer is written. Everything that is missing is the model's own choice.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Sampling {
+pub struct SamplingParams {
     /// Only the most likely tokens that together have this probability, 0 to 1.
     pub top_p: Option<f64>,
     /// Texts at which the answer stops.
@@ -75,7 +75,7 @@ impl ReasoningEffort {
     const ALL: [Self; 6] = [Self::None, Self::Minimal, Self::Low, Self::Medium, Self::High, Self::XHigh];
 
     /// OpenAI's word.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Minimal => "minimal",
@@ -87,7 +87,7 @@ impl ReasoningEffort {
     }
 }
 
-/// A part of [`Sampling`] that not every model can honour.
+/// A part of [`SamplingParams`] that not every model can honour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are those of the fields")]
 pub enum SamplingOption {
@@ -101,9 +101,9 @@ pub enum SamplingOption {
     JsonSchema,
 }
 
-impl Sampling {
+impl SamplingParams {
     /// What a model has to be able to do to honour this.
-    pub fn requires(&self) -> impl Iterator<Item = SamplingOption> {
+    pub fn required_options(&self) -> impl Iterator<Item = SamplingOption> {
         let format = match self.format {
             ResponseFormat::Text => None,
             ResponseFormat::JsonObject => Some(SamplingOption::JsonObject),
@@ -126,7 +126,7 @@ impl Sampling {
 }
 
 /// A number within bounds; nothing where it is missing.
-pub(super) fn number(
+pub(super) fn parse_number(
     value: Option<&Value>,
     path: &str,
     least: f64,
@@ -142,7 +142,7 @@ pub(super) fn number(
 }
 
 /// A text, or up to four of them.
-pub(super) fn stops(value: Option<&Value>, path: &str) -> Result<Vec<String>, Problem> {
+pub(super) fn parse_stops(value: Option<&Value>, path: &str) -> Result<Vec<String>, Problem> {
     let expected = || {
         let text =
             format!("expected a text or up to {MAX_STOPS} of them, each of 1 to {MAX_STOP_CHARS} characters");
@@ -163,7 +163,7 @@ pub(super) fn stops(value: Option<&Value>, path: &str) -> Result<Vec<String>, Pr
 }
 
 /// A whole number.
-pub(super) fn seed(value: Option<&Value>, path: &str) -> Result<Option<i64>, Problem> {
+pub(super) fn parse_seed(value: Option<&Value>, path: &str) -> Result<Option<i64>, Problem> {
     match value {
         None | Some(Value::Null) => Ok(None),
         Some(value) => match value.as_i64() {
@@ -174,19 +174,19 @@ pub(super) fn seed(value: Option<&Value>, path: &str) -> Result<Option<i64>, Pro
 }
 
 /// One of OpenAI's words.
-pub(super) fn effort(value: Option<&Value>, path: &str) -> Result<Option<ReasoningEffort>, Problem> {
+pub(super) fn parse_effort(value: Option<&Value>, path: &str) -> Result<Option<ReasoningEffort>, Problem> {
     match value {
         None | Some(Value::Null) => Ok(None),
         Some(value) => {
-            let found = ReasoningEffort::ALL.into_iter().find(|effort| value == effort.word());
-            let words = ReasoningEffort::ALL.map(ReasoningEffort::word).join(", ");
+            let found = ReasoningEffort::ALL.into_iter().find(|effort| value == effort.as_str());
+            let words = ReasoningEffort::ALL.map(ReasoningEffort::as_str).join(", ");
             found.map(Some).ok_or_else(|| Problem::new(path, format!("expected one of {words}")))
         }
     }
 }
 
 /// `{type}` and, for a schema, what describes it: beside the type, or in the member of that name.
-pub(super) fn format(
+pub(super) fn parse_format(
     value: Option<&Value>,
     path: &str,
     inside: Option<&str>,
@@ -196,14 +196,14 @@ pub(super) fn format(
         Some("text") => Ok(ResponseFormat::Text),
         Some("json_object") => Ok(ResponseFormat::JsonObject),
         Some("json_schema") => match inside {
-            Some(member) => schema(&value[member], &format!("{path}.{member}")),
-            None => schema(value, path),
+            Some(member) => parse_json_format(&value[member], &format!("{path}.{member}")),
+            None => parse_json_format(value, path),
         },
         _ => Err(Problem::new(format!("{path}.type"), "expected text, json_object or json_schema")),
     }
 }
 
-fn schema(value: &Value, path: &str) -> Result<ResponseFormat, Problem> {
+fn parse_json_format(value: &Value, path: &str) -> Result<ResponseFormat, Problem> {
     let name = value["name"].as_str().unwrap_or_default();
     let fits = (1..=MAX_FORMAT_NAME).contains(&name.len())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');

@@ -191,23 +191,27 @@ pub struct NoticeData {
 
 impl UiChunk {
     /// As it goes over the wire.
-    pub fn event(&self) -> String {
+    pub fn to_event(&self) -> String {
         JsonLine::new(self).to_event()
     }
 }
 
 /// A result of a tool as clients get it, and as they send it back for the model to read: the text, unless it only repeats the
 /// structured content as MCP asks for; else the structured content, else the blocks.
-pub fn output_of(text: Option<&str>, structured: Option<&RawValue>, blocks: &[&RawValue]) -> Box<RawValue> {
+pub fn client_output(
+    text: Option<&str>,
+    structured: Option<&RawValue>,
+    blocks: &[&RawValue],
+) -> Box<RawValue> {
     match (text, structured) {
-        (Some(text), Some(structured)) if !repeats(text, structured) => to_raw(text),
+        (Some(text), Some(structured)) if !is_same_json(text, structured) => to_raw(text),
         (_, Some(structured)) => structured.to_owned(),
         (Some(text), None) => to_raw(text),
         (None, None) => to_raw(blocks),
     }
 }
 
-fn repeats(text: &str, structured: &RawValue) -> bool {
+fn is_same_json(text: &str, structured: &RawValue) -> bool {
     let value = |text: &str| serde_json::from_str::<Value>(text).ok();
     value(text).is_some_and(|said| Some(said) == value(structured.get()))
 }
@@ -227,18 +231,18 @@ mod tests {
             provider_executed: None,
         };
         assert_eq!(
-            call.event(),
+            call.to_event(),
             "data: {\"type\":\"tool-input-available\",\"toolCallId\":\"c\",\"toolName\":\"t\",\"input\":{\"a\":1}}\n\n"
         );
-        assert_eq!(UiChunk::StartStep.event(), "data: {\"type\":\"start-step\"}\n\n");
+        assert_eq!(UiChunk::StartStep.to_event(), "data: {\"type\":\"start-step\"}\n\n");
         assert_eq!(
-            UiChunk::Finish { finish_reason: FinishReason::ToolCalls }.event(),
+            UiChunk::Finish { finish_reason: FinishReason::ToolCalls }.to_event(),
             "data: {\"type\":\"finish\",\"finishReason\":\"tool-calls\"}\n\n"
         );
         let progress =
             ProgressData { tool_call_id: "c".to_owned(), progress: 0.5, total: None, message: None };
         assert_eq!(
-            UiChunk::DataProgress { transient: true, data: progress }.event(),
+            UiChunk::DataProgress { transient: true, data: progress }.to_event(),
             "data: {\"type\":\"data-progress\",\"transient\":true,\"data\":{\"toolCallId\":\"c\",\"progress\":0.5}}\n\n"
         );
     }
@@ -246,10 +250,10 @@ mod tests {
     #[test]
     fn a_text_says_more_than_what_it_does_not_repeat() {
         let structured = to_raw(&json!({ "n": 1 }));
-        let output = |text: Option<&str>| output_of(text, Some(&structured), &[]).get().to_owned();
+        let output = |text: Option<&str>| client_output(text, Some(&structured), &[]).get().to_owned();
         assert_eq!(output(Some("{ \"n\" : 1 }")), r#"{"n":1}"#);
         assert_eq!(output(Some("One of them.")), r#""One of them.""#);
         assert_eq!(output(None), r#"{"n":1}"#);
-        assert_eq!(output_of(None, None, &[&structured]).get(), r#"[{"n":1}]"#);
+        assert_eq!(client_output(None, None, &[&structured]).get(), r#"[{"n":1}]"#);
     }
 }

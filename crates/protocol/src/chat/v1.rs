@@ -11,7 +11,7 @@ pub const HEARTBEAT: &str = "\n";
 
 /// The codes that are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Code {
+pub enum V1Code {
     /// A text.
     Text,
     /// Data beside the message: a list.
@@ -36,8 +36,8 @@ pub enum Code {
     Reasoning,
 }
 
-impl Code {
-    const fn letter(self) -> char {
+impl V1Code {
+    const fn as_char(self) -> char {
         match self {
             Self::Text => '0',
             Self::Data => '2',
@@ -55,28 +55,28 @@ impl Code {
 }
 
 /// One line.
-pub fn line(code: Code, value: &(impl Serialize + ?Sized)) -> String {
-    format!("{}:{}\n", code.letter(), JsonLine::new(value))
+pub fn v1_line(code: V1Code, value: &(impl Serialize + ?Sized)) -> String {
+    format!("{}:{}\n", code.as_char(), JsonLine::new(value))
 }
 
 /// What an answer cost.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Usage {
+pub struct V1Usage {
     /// Tokens that the model read.
     pub prompt_tokens: u64,
     /// Tokens that it wrote.
     pub completion_tokens: u64,
 }
 
-/// The value of [`Code::Finish`] and [`Code::FinishStep`].
+/// The value of [`V1Code::Finish`] and [`V1Code::FinishStep`].
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Finish {
+pub struct V1Finish {
     /// Why.
     pub finish_reason: FinishReason,
     /// What it cost.
-    pub usage: Usage,
+    pub usage: V1Usage,
     /// Only of a step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_continued: Option<bool>,
@@ -87,10 +87,10 @@ pub fn text_lines(text: &str) -> String {
     let looks_like_json =
         text.starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
     if !looks_like_json {
-        return line(Code::Text, text);
+        return v1_line(V1Code::Text, text);
     }
     let (first, rest) = text.split_at(1);
-    line(Code::Text, first) + &line(Code::Text, rest)
+    v1_line(V1Code::Text, first) + &v1_line(V1Code::Text, rest)
 }
 
 #[cfg(test)]
@@ -99,11 +99,11 @@ mod tests {
 
     #[test]
     fn a_line_is_a_code_and_json() {
-        assert_eq!(line(Code::Text, "a\n\"b\""), "0:\"a\\n\\\"b\\\"\"\n");
-        let usage = Usage { prompt_tokens: 1, completion_tokens: 2 };
-        let finish = Finish { finish_reason: FinishReason::Stop, usage, is_continued: Some(false) };
+        assert_eq!(v1_line(V1Code::Text, "a\n\"b\""), "0:\"a\\n\\\"b\\\"\"\n");
+        let usage = V1Usage { prompt_tokens: 1, completion_tokens: 2 };
+        let finish = V1Finish { finish_reason: FinishReason::Stop, usage, is_continued: Some(false) };
         assert_eq!(
-            line(Code::FinishStep, &finish),
+            v1_line(V1Code::FinishStep, &finish),
             "e:{\"finishReason\":\"stop\",\"usage\":{\"promptTokens\":1,\"completionTokens\":2},\"isContinued\":false}\n"
         );
     }

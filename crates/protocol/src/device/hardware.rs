@@ -41,7 +41,7 @@ pub enum HardwareType {
 
 impl HardwareType {
     /// Whether a device has it.
-    pub fn is_on(&self, device: &Capabilities) -> bool {
+    pub fn is_present_on(&self, device: &Capabilities) -> bool {
         match self {
             Self::Camera => device.has_camera,
             Self::Display => device.has_display,
@@ -57,7 +57,7 @@ impl HardwareType {
     }
 
     /// The part with its article, for people.
-    fn words(&self) -> String {
+    fn describe(&self) -> String {
         match self {
             Self::Camera => "a camera".to_owned(),
             Self::Display => "a display".to_owned(),
@@ -102,7 +102,7 @@ pub struct HardwareRequirement {
 /// What a device lacks for an app.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Compatibility {
+pub struct DeviceCompatibility {
     /// Without these the app does not work.
     pub missing_required: Vec<HardwareRequirement>,
     /// Without these the app does less.
@@ -110,10 +110,13 @@ pub struct Compatibility {
 }
 
 /// Checks what an app needs against a device, if there is one that we know.
-pub fn check(requirements: &[HardwareRequirement], device: Option<&Capabilities>) -> Compatibility {
-    let mut found = Compatibility::default();
+pub fn check_hardware(
+    requirements: &[HardwareRequirement],
+    device: Option<&Capabilities>,
+) -> DeviceCompatibility {
+    let mut found = DeviceCompatibility::default();
     let Some(device) = device else { return found };
-    for requirement in requirements.iter().filter(|requirement| !requirement.kind.is_on(device)) {
+    for requirement in requirements.iter().filter(|requirement| !requirement.kind.is_present_on(device)) {
         match requirement.level {
             HardwareLevel::Required => found.missing_required.push(requirement.clone()),
             HardwareLevel::Optional => found.missing_optional.push(requirement.clone()),
@@ -122,7 +125,7 @@ pub fn check(requirements: &[HardwareRequirement], device: Option<&Capabilities>
     found
 }
 
-impl Compatibility {
+impl DeviceCompatibility {
     /// Whether the app works on the device.
     pub fn is_compatible(&self) -> bool {
         self.missing_required.is_empty()
@@ -138,7 +141,7 @@ impl Compatibility {
         }
         let (last, others) = parts.split_last()?;
         if parts.contains(&&HardwareType::Exist) {
-            return Some(match listed(parts.iter().filter(|part| ***part != HardwareType::Exist)) {
+            return Some(match join_words(parts.iter().filter(|part| ***part != HardwareType::Exist)) {
                 Some(rest) => format!("needs glasses with {rest}; there are none"),
                 None => "needs glasses; there are none".to_owned(),
             });
@@ -149,13 +152,13 @@ impl Compatibility {
             1 => "has neither",
             _ => "has none of them",
         };
-        listed(parts.iter()).map(|needs| format!("needs {needs}; {} {has}", shown(model)))
+        join_words(parts.iter()).map(|needs| format!("needs {needs}; {} {has}", shown(model)))
     }
 }
 
 /// "a", "a and b", "a, b and c".
-fn listed<'a>(parts: impl Iterator<Item = &'a &'a HardwareType>) -> Option<String> {
-    let mut words: Vec<String> = parts.map(|part| part.words()).collect();
+fn join_words<'a>(parts: impl Iterator<Item = &'a &'a HardwareType>) -> Option<String> {
+    let mut words: Vec<String> = parts.map(|part| part.describe()).collect();
     let last = words.pop()?;
     if words.is_empty() { Some(last) } else { Some(format!("{} and {last}", words.join(", "))) }
 }
@@ -165,7 +168,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::device::profile;
+    use crate::device::find_profile;
 
     fn needs(kinds: &[&str]) -> Vec<HardwareRequirement> {
         kinds
@@ -175,7 +178,7 @@ mod tests {
     }
 
     fn reason(kinds: &[&str], model: &str) -> Option<String> {
-        check(&needs(kinds), Some(&profile(model).unwrap())).reason(model)
+        check_hardware(&needs(kinds), Some(&find_profile(model).unwrap())).reason(model)
     }
 
     #[test]
@@ -193,12 +196,12 @@ mod tests {
         ];
         for (kind, model) in flags {
             assert!(
-                check(&needs(&[kind]), Some(&profile(model).unwrap())).is_compatible(),
+                check_hardware(&needs(&[kind]), Some(&find_profile(model).unwrap())).is_compatible(),
                 "{kind} on {model}"
             );
             // Its profile keeps objects of a display and others beside flags that are false.
             assert!(
-                !check(&needs(&[kind]), Some(&profile(NO_GLASSES).unwrap())).is_compatible(),
+                !check_hardware(&needs(&[kind]), Some(&find_profile(NO_GLASSES).unwrap())).is_compatible(),
                 "{kind} on none"
             );
         }
@@ -206,7 +209,7 @@ mod tests {
 
     #[test]
     fn no_device_misses_nothing() {
-        assert_eq!(check(&needs(&["CAMERA", "GPS"]), None), Compatibility::default());
+        assert_eq!(check_hardware(&needs(&["CAMERA", "GPS"]), None), DeviceCompatibility::default());
     }
 
     #[test]
@@ -215,7 +218,7 @@ mod tests {
             { "type": "CAMERA", "level": "OPTIONAL" }, { "type": "SPEAKER", "level": "NICE" }, { "type": "GPS" },
         ]))
         .unwrap();
-        let found = check(&wanted, Some(&profile("Even Realities G1").unwrap()));
+        let found = check_hardware(&wanted, Some(&find_profile("Even Realities G1").unwrap()));
         assert!(found.is_compatible());
         assert_eq!((found.missing_optional.len(), found.reason("x")), (3, None));
     }

@@ -27,12 +27,12 @@ static PROFILES: LazyLock<Vec<Arc<Capabilities>>> = LazyLock::new(|| {
 });
 
 /// The profile of a model, by its exact name.
-pub fn profile(model_name: &str) -> Option<Arc<Capabilities>> {
+pub fn find_profile(model_name: &str) -> Option<Arc<Capabilities>> {
     PROFILES.iter().find(|profile| profile.model_name == model_name).cloned()
 }
 
 /// Every profile, in a fixed order.
-pub fn profiles() -> &'static [Arc<Capabilities>] {
+pub fn all_profiles() -> &'static [Arc<Capabilities>] {
     &PROFILES
 }
 
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn profiles_are_byte_for_byte_the_real_ones() {
         for (model, text) in [("Even Realities G1", G1), ("Mentra Live", LIVE)] {
-            let ours = profile(model).unwrap();
+            let ours = find_profile(model).unwrap();
             assert_eq!(serde_json::to_string(&ours).unwrap(), text);
             assert_eq!(serde_json::from_str::<Capabilities>(text).unwrap(), *ours);
         }
@@ -234,8 +234,8 @@ mod tests {
 
     #[test]
     fn unknown_models_have_no_profile() {
-        assert!(profile("Brilliant Frame").is_none());
-        assert!(profile("even realities g1").is_none());
+        assert!(find_profile("Brilliant Frame").is_none());
+        assert!(find_profile("even realities g1").is_none());
         assert_eq!(profile_names().count(), 8);
     }
 
@@ -243,8 +243,8 @@ mod tests {
     fn a_mach1_is_a_z100_under_its_own_name() {
         let renamed = Capabilities {
             model_name: "Mentra Mach1".to_owned(),
-            ..(*profile("Vuzix Z100").unwrap()).clone()
+            ..(*find_profile("Vuzix Z100").unwrap()).clone()
         };
-        assert_eq!(*profile("Mentra Mach1").unwrap(), renamed);
+        assert_eq!(*find_profile("Mentra Mach1").unwrap(), renamed);
     }
 }

@@ -11,31 +11,31 @@ use crate::{
     problem::Problem,
     raw::RawFields,
     tool::{MAX_DEFINITION_BYTES, MAX_DESCRIPTION_BYTES, read_name, read_text},
-    visible::{invisible_chars, visible_json},
+    visible::{count_invisible, strip_invisible_json},
 };
 
 /// Checks a list; nothing comes twice in it.
-pub(super) fn list(kind: ItemKind, raws: &[Box<RawValue>], problems: &mut Vec<Problem>) {
-    let member = kind.member();
+pub(super) fn check_list(kind: ItemKind, raws: &[Box<RawValue>], problems: &mut Vec<Problem>) {
+    let member = kind.list_name();
     if raws.len() > MAX_ITEMS {
         return problems.push(Problem::new(member, format!("{} entries; at most {MAX_ITEMS}", raws.len())));
     }
     let mut seen = HashSet::new();
     for (index, raw) in raws.iter().enumerate() {
         let path = format!("{member}[{index}]");
-        if let Some(key) = entry(kind, raw, &path, problems)
+        if let Some(key) = check_entry(kind, raw, &path, problems)
             && !seen.insert(key.clone())
         {
             problems.push(Problem::new(
-                format!("{path}.{}", kind.key()),
-                format!("`{key}` is defined twice; give one of them another {}", kind.key()),
+                format!("{path}.{}", kind.key_name()),
+                format!("`{key}` is defined twice; give one of them another {}", kind.key_name()),
             ));
         }
     }
 }
 
 /// Checks one definition, and gives back what it is known by.
-pub(super) fn entry(
+pub(super) fn check_entry(
     kind: ItemKind,
     raw: &RawValue,
     path: &str,
@@ -46,17 +46,19 @@ pub(super) fn entry(
         return None;
     }
     let Ok(fields) = serde_json::from_str::<RawFields>(raw.get()) else {
-        problems.push(Problem::new(path, format!("expected an object with `{}`", kind.key())));
+        problems.push(Problem::new(path, format!("expected an object with `{}`", kind.key_name())));
         return None;
     };
-    if let Some(name) = visible_json(raw).bad_name {
+    if let Some(name) = strip_invisible_json(raw).bad_name {
         problems
             .push(Problem::new(path, format!("the name `{}` in it has invisible characters", shown(&name))));
     }
-    let key = fields.read::<String>(kind.key()).and_then(Result::ok);
-    if key.is_some_and(|key| invisible_chars(&key) > 0) {
-        problems
-            .push(Problem::new(format!("{path}.{}", kind.key()), "has invisible characters; leave them out"));
+    let key = fields.parse_field::<String>(kind.key_name()).and_then(Result::ok);
+    if key.is_some_and(|key| count_invisible(&key) > 0) {
+        problems.push(Problem::new(
+            format!("{path}.{}", kind.key_name()),
+            "has invisible characters; leave them out",
+        ));
         return None;
     }
     check_texts(&fields, &["title"], path, problems);
@@ -67,10 +69,10 @@ pub(super) fn entry(
         return name.map(|name| name.as_str().to_owned());
     }
     check_texts(&fields, &["mimeType"], path, problems);
-    if !matches!(fields.read::<String>("name"), Some(Ok(name)) if !name.is_empty()) {
+    if !matches!(fields.parse_field::<String>("name"), Some(Ok(name)) if !name.is_empty()) {
         problems.push(Problem::new(format!("{path}.name"), "expected a text: the name for people"));
     }
-    read_uri(&fields, kind.key(), path, problems)
+    read_uri(&fields, kind.key_name(), path, problems)
 }
 
 fn check_texts(fields: &RawFields, members: &[&str], path: &str, problems: &mut Vec<Problem>) {
@@ -89,7 +91,7 @@ fn check_description(fields: &RawFields, path: &str, problems: &mut Vec<Problem>
 
 fn check_arguments(fields: &RawFields, path: &str, problems: &mut Vec<Problem>) {
     let path = format!("{path}.arguments");
-    let arguments = match fields.read::<Option<Vec<Box<RawValue>>>>("arguments") {
+    let arguments = match fields.parse_field::<Option<Vec<Box<RawValue>>>>("arguments") {
         None | Some(Ok(None)) => return,
         Some(Ok(Some(arguments))) => arguments,
         Some(Err(_)) => return problems.push(Problem::new(path, "expected a list of arguments")),
@@ -105,10 +107,10 @@ fn check_arguments(fields: &RawFields, path: &str, problems: &mut Vec<Problem>) 
             continue;
         };
         check_texts(&fields, &["title", "description"], &path, problems);
-        if fields.read::<Option<bool>>("required").is_some_and(|required| required.is_err()) {
+        if fields.parse_field::<Option<bool>>("required").is_some_and(|required| required.is_err()) {
             problems.push(Problem::new(format!("{path}.required"), "expected true or false"));
         }
-        match fields.read::<String>("name") {
+        match fields.parse_field::<String>("name") {
             Some(Ok(name)) if name.is_empty() => {
                 problems.push(Problem::new(format!("{path}.name"), "each argument needs a name"));
             }
@@ -123,7 +125,7 @@ fn check_arguments(fields: &RawFields, path: &str, problems: &mut Vec<Problem>) 
 
 fn read_uri(fields: &RawFields, member: &str, path: &str, problems: &mut Vec<Problem>) -> Option<String> {
     let path = format!("{path}.{member}");
-    let wrong = match fields.read::<String>(member) {
+    let wrong = match fields.parse_field::<String>(member) {
         Some(Ok(uri)) if uri.len() > MAX_URI_BYTES => format!("longer than {MAX_URI_BYTES} bytes"),
         Some(Ok(uri)) if uri.contains(|c: char| c.is_whitespace() || c.is_control()) => {
             "a URI has no spaces; write them as %20".to_owned()
@@ -142,10 +144,10 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::{items::Items, raw::to_raw, tool::MAX_PROBLEMS};
+    use crate::{items::AppItems, raw::to_raw, tool::MAX_PROBLEMS};
 
     fn problems(items: Value) -> Vec<String> {
-        let items: Items = serde_json::from_str(&items.to_string()).unwrap();
+        let items: AppItems = serde_json::from_str(&items.to_string()).unwrap();
         items.problems().iter().map(Problem::to_string).collect()
     }
 
@@ -215,7 +217,7 @@ mod tests {
         let found = problems(json!({ "resources": [{ "uri": uri, "name": "n" }] }));
         assert_eq!(found, [format!("resources[0].uri: longer than {MAX_URI_BYTES} bytes")]);
         let huge = to_raw(&json!({ "name": "a", "_meta": "x".repeat(MAX_DEFINITION_BYTES) }));
-        let found = crate::items::problems_of(ItemKind::Prompt, &huge, "prompt");
+        let found = crate::items::item_problems(ItemKind::Prompt, &huge, "prompt");
         assert_eq!(found[0].to_string(), format!("prompt: larger than {MAX_DEFINITION_BYTES} bytes"));
     }
 }

@@ -3,8 +3,8 @@
 //! Definitions are checked once, when they are registered, and kept as they came. How an app is asked for one is in
 //! [`ask`].
 
-pub mod ask;
 mod check;
+pub mod request;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
@@ -34,7 +34,7 @@ pub enum ItemKind {
 
 impl ItemKind {
     /// The list that holds it.
-    pub const fn member(self) -> &'static str {
+    pub const fn list_name(self) -> &'static str {
         match self {
             Self::Prompt => "prompts",
             Self::Resource => "resources",
@@ -43,7 +43,7 @@ impl ItemKind {
     }
 
     /// The member that tells it from others of its kind.
-    pub const fn key(self) -> &'static str {
+    pub const fn key_name(self) -> &'static str {
         match self {
             Self::Prompt => "name",
             Self::Resource => "uri",
@@ -55,7 +55,7 @@ impl ItemKind {
 /// The prompts, resources and templates of an app, raw.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Items {
+pub struct AppItems {
     /// MCP prompts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<Value>")]
@@ -70,7 +70,7 @@ pub struct Items {
     pub resource_templates: Vec<Box<RawValue>>,
 }
 
-impl Items {
+impl AppItems {
     /// Every list with its kind.
     pub fn lists(&self) -> [(ItemKind, &[Box<RawValue>]); 3] {
         [
@@ -81,7 +81,7 @@ impl Items {
     }
 
     /// Bytes of all definitions.
-    pub fn bytes(&self) -> usize {
+    pub fn byte_size(&self) -> usize {
         self.lists().into_iter().flat_map(|(_, list)| list).map(|raw| raw.get().len()).sum()
     }
 
@@ -99,7 +99,7 @@ impl Items {
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         for (kind, list) in self.lists() {
-            check::list(kind, list, &mut problems);
+            check::check_list(kind, list, &mut problems);
         }
         problems.truncate(MAX_PROBLEMS);
         problems
@@ -107,8 +107,8 @@ impl Items {
 }
 
 /// Everything that is wrong with one definition, each under `path`.
-pub fn problems_of(kind: ItemKind, raw: &RawValue, path: &str) -> Vec<Problem> {
+pub fn item_problems(kind: ItemKind, raw: &RawValue, path: &str) -> Vec<Problem> {
     let mut problems = Vec::new();
-    check::entry(kind, raw, path, &mut problems);
+    check::check_entry(kind, raw, path, &mut problems);
     problems
 }

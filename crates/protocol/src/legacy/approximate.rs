@@ -3,12 +3,12 @@
 
 use serde_json::Value;
 
-use super::{Parameter, ParameterType, ToolSchema};
+use super::{LegacyParameter, ParameterType, ToolSchema};
 use crate::tool::ToolDefinition;
 
 impl ToolSchema {
     /// The nearest older form of a definition.
-    pub fn approximate(definition: &ToolDefinition) -> Self {
+    pub fn from_definition_lossy(definition: &ToolDefinition) -> Self {
         let schema = &definition.input_schema();
         let required = schema.get("required").and_then(Value::as_array);
         let is_required =
@@ -16,18 +16,18 @@ impl ToolSchema {
         let properties = schema.get("properties").and_then(Value::as_object);
         let parameters = properties.into_iter().flatten();
         let parameters =
-            parameters.map(|(name, property)| (name.clone(), nearest(property, is_required(name))));
+            parameters.map(|(name, property)| (name.clone(), nearest_parameter(property, is_required(name))));
         let phrases = definition.extensions.activation_phrases.as_ref();
         Self {
             id: definition.name.clone(),
             description: definition.description.clone(),
-            activation_phrases: phrases.map(|p| p.all().map(str::to_owned).collect()).unwrap_or_default(),
+            activation_phrases: phrases.map(|p| p.phrases().map(str::to_owned).collect()).unwrap_or_default(),
             parameters: parameters.collect(),
         }
     }
 }
 
-fn nearest(property: &Value, required: bool) -> Parameter {
+fn nearest_parameter(property: &Value, required: bool) -> LegacyParameter {
     let kind = match property.get("type").and_then(Value::as_str) {
         Some("number" | "integer") => ParameterType::Number,
         Some("boolean") => ParameterType::Boolean,
@@ -35,7 +35,7 @@ fn nearest(property: &Value, required: bool) -> Parameter {
     };
     let description = property.get("description").and_then(Value::as_str).unwrap_or_default().to_owned();
     let choices = property.get("enum").and_then(Value::as_array).cloned().unwrap_or_default();
-    Parameter { kind, description, choices, required }
+    LegacyParameter { kind, description, choices, required }
 }
 
 #[cfg(test)]
@@ -52,9 +52,9 @@ mod tests {
             "inputSchema": { "type": "object", "required": ["n"], "properties": {
                 "n": { "type": "integer", "description": "how many" }, "deep": { "type": "object" } } },
         });
-        let definition = ToolDefinition::read(&to_raw(&definition), "t").unwrap();
+        let definition = ToolDefinition::parse(&to_raw(&definition), "t").unwrap();
         assert_eq!(
-            serde_json::to_value(ToolSchema::approximate(&definition)).unwrap(),
+            serde_json::to_value(ToolSchema::from_definition_lossy(&definition)).unwrap(),
             json!({ "id": "add", "description": "d", "activationPhrases": ["b", "a"], "parameters": {
                 "deep": { "type": "string", "description": "", "required": false },
                 "n": { "type": "number", "description": "how many", "required": true } } })

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::tool_schema::{Parameter, ParameterType, ToolSchema};
+use super::tool_schema::{LegacyParameter, ParameterType, ToolSchema};
 use crate::{
     name::{LocalName, shown},
     problem::Problem,
@@ -12,7 +12,7 @@ use crate::{
 /// The older form cannot say all of a definition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the older form cannot say everything: {}", .reasons.iter().map(Problem::to_string).collect::<Vec<_>>().join("; "))]
-pub struct NotLossless {
+pub struct LossyConversion {
     /// Each thing that would be lost, with its place.
     pub reasons: Vec<Problem>,
 }
@@ -21,91 +21,95 @@ const NO_PLACE: &str = "has no place in the older form";
 
 impl ToolSchema {
     /// The definition in the older form, or everything that it would lose.
-    pub fn from_definition(definition: &Value) -> Result<Self, NotLossless> {
-        let mut lost = Lost::default();
-        let tool = lost.read(definition);
+    pub fn from_definition(definition: &Value) -> Result<Self, LossyConversion> {
+        let mut lost = LossCollector::default();
+        let tool = lost.convert_tool(definition);
         lost.reasons.truncate(MAX_PROBLEMS);
         match tool {
             Some(tool) if lost.reasons.is_empty() => Ok(tool),
-            _ => Err(NotLossless { reasons: lost.reasons }),
+            _ => Err(LossyConversion { reasons: lost.reasons }),
         }
     }
 }
 
 #[derive(Default)]
-struct Lost {
+struct LossCollector {
     reasons: Vec<Problem>,
 }
 
-impl Lost {
-    fn say(&mut self, path: impl Into<String>, message: impl Into<String>) {
+impl LossCollector {
+    fn add_loss(&mut self, path: impl Into<String>, message: impl Into<String>) {
         self.reasons.push(Problem::new(path, message));
     }
 
     /// Every member outside the known ones would be lost.
-    fn others(&mut self, fields: &Map<String, Value>, known: &[&str], path: &str) {
+    fn add_unknown_members(&mut self, fields: &Map<String, Value>, known: &[&str], path: &str) {
         for name in fields.keys().filter(|name| !known.contains(&name.as_str())) {
             let dot = if path.is_empty() { "" } else { "." };
-            self.say(format!("{path}{dot}{}", shown(name)), NO_PLACE);
+            self.add_loss(format!("{path}{dot}{}", shown(name)), NO_PLACE);
         }
     }
 
-    fn read(&mut self, definition: &Value) -> Option<ToolSchema> {
+    fn convert_tool(&mut self, definition: &Value) -> Option<ToolSchema> {
         let Some(fields) = definition.as_object() else {
-            self.say("", "expected an object that defines a tool");
+            self.add_loss("", "expected an object that defines a tool");
             return None;
         };
         let id = fields.get("name").and_then(Value::as_str).and_then(|name| name.parse::<LocalName>().ok());
         if id.is_none() {
-            self.say("name", "expected the name of a tool");
+            self.add_loss("name", "expected the name of a tool");
         }
         let description =
             fields.get("description").and_then(Value::as_str).filter(|text| !text.trim().is_empty());
         if description.is_none() {
-            self.say("description", "missing; the older form needs one");
+            self.add_loss("description", "missing; the older form needs one");
         }
-        let parameters = self.parameters(fields.get("inputSchema"));
-        let activation_phrases = self.phrases(fields.get("mentraExtensions"));
-        self.others(fields, &["name", "description", "inputSchema", "mentraExtensions"], "");
+        let parameters = self.convert_parameters(fields.get("inputSchema"));
+        let activation_phrases = self.convert_phrases(fields.get("mentraExtensions"));
+        self.add_unknown_members(fields, &["name", "description", "inputSchema", "mentraExtensions"], "");
         Some(ToolSchema { id: id?, description: description?.to_owned(), activation_phrases, parameters })
     }
 
-    fn parameters(&mut self, schema: Option<&Value>) -> Vec<(String, Parameter)> {
+    fn convert_parameters(&mut self, schema: Option<&Value>) -> Vec<(String, LegacyParameter)> {
         let Some(schema) = schema.and_then(Value::as_object) else {
-            self.say("inputSchema", "expected an object");
+            self.add_loss("inputSchema", "expected an object");
             return Vec::new();
         };
         if schema.get("type").and_then(Value::as_str) != Some("object") {
-            self.say("inputSchema.type", "expected \"object\"");
+            self.add_loss("inputSchema.type", "expected \"object\"");
         }
-        self.others(schema, &["type", "properties", "required"], "inputSchema");
+        self.add_unknown_members(schema, &["type", "properties", "required"], "inputSchema");
         let empty = Map::new();
         let properties = match schema.get("properties") {
             None => &empty,
             Some(Value::Object(properties)) => properties,
             Some(_) => {
-                self.say("inputSchema.properties", "expected an object");
+                self.add_loss("inputSchema.properties", "expected an object");
                 &empty
             }
         };
-        let required = self.required(schema.get("required"), properties);
+        let required = self.convert_required(schema.get("required"), properties);
         let mut parameters = Vec::with_capacity(properties.len());
         for (name, property) in properties {
             let path = format!("inputSchema.properties.{}", shown(name));
             let required = required.contains(&name.as_str());
-            if let Some(parameter) = self.parameter(property, required, &path) {
+            if let Some(parameter) = self.convert_parameter(property, required, &path) {
                 parameters.push((name.clone(), parameter));
             }
         }
         parameters
     }
 
-    fn required<'a>(&mut self, required: Option<&'a Value>, properties: &Map<String, Value>) -> Vec<&'a str> {
+    fn convert_required<'a>(
+        &mut self,
+        required: Option<&'a Value>,
+        properties: &Map<String, Value>,
+    ) -> Vec<&'a str> {
         let list = match required {
             None => return Vec::new(),
             Some(Value::Array(list)) => list,
             Some(_) => {
-                self.say("inputSchema.required", "expected a list of names");
+                self.add_loss("inputSchema.required", "expected a list of names");
                 return Vec::new();
             }
         };
@@ -113,18 +117,18 @@ impl Lost {
         for (index, entry) in list.iter().enumerate() {
             match entry.as_str().filter(|name| properties.contains_key(*name)) {
                 Some(name) => names.push(name),
-                None => self.say(format!("inputSchema.required[{index}]"), "names no property"),
+                None => self.add_loss(format!("inputSchema.required[{index}]"), "names no property"),
             }
         }
         names
     }
 
-    fn parameter(&mut self, property: &Value, required: bool, path: &str) -> Option<Parameter> {
+    fn convert_parameter(&mut self, property: &Value, required: bool, path: &str) -> Option<LegacyParameter> {
         let Some(fields) = property.as_object() else {
-            self.say(path, "expected an object; the older form needs a type");
+            self.add_loss(path, "expected an object; the older form needs a type");
             return None;
         };
-        self.others(fields, &["type", "description", "enum"], path);
+        self.add_unknown_members(fields, &["type", "description", "enum"], path);
         let kind = match fields.get("type") {
             Some(Value::String(name)) => ParameterType::from_name(name).ok_or_else(|| match name.as_str() {
                 "object" => "an object inside the arguments; the older form is flat".to_owned(),
@@ -135,59 +139,61 @@ impl Lost {
             Some(_) => Err("several types; the older form has one".to_owned()),
             None => Err("missing; the older form needs one".to_owned()),
         };
-        let kind = kind.map_err(|message| self.say(format!("{path}.type"), message));
+        let kind = kind.map_err(|message| self.add_loss(format!("{path}.type"), message));
         let description = match fields.get("description") {
             None => Some(String::new()),
             Some(Value::String(text)) => Some(text.clone()),
             Some(_) => {
-                self.say(format!("{path}.description"), "expected a text");
+                self.add_loss(format!("{path}.description"), "expected a text");
                 None
             }
         };
         let kind = kind.ok()?;
-        let choices = self.choices(fields.get("enum"), kind, &format!("{path}.enum"));
-        Some(Parameter { kind, description: description?, choices, required })
+        let choices = self.convert_choices(fields.get("enum"), kind, &format!("{path}.enum"));
+        Some(LegacyParameter { kind, description: description?, choices, required })
     }
 
-    fn choices(&mut self, list: Option<&Value>, kind: ParameterType, path: &str) -> Vec<Value> {
+    fn convert_choices(&mut self, list: Option<&Value>, kind: ParameterType, path: &str) -> Vec<Value> {
         match list {
             None => Vec::new(),
-            Some(Value::Array(list)) if !list.is_empty() && list.iter().all(|choice| kind.takes(choice)) => {
+            Some(Value::Array(list))
+                if !list.is_empty() && list.iter().all(|choice| kind.accepts(choice)) =>
+            {
                 list.clone()
             }
             Some(_) => {
-                self.say(path, format!("expected a list of at least one {}", kind.as_str()));
+                self.add_loss(path, format!("expected a list of at least one {}", kind.as_str()));
                 Vec::new()
             }
         }
     }
 
-    fn phrases(&mut self, extensions: Option<&Value>) -> Vec<String> {
+    fn convert_phrases(&mut self, extensions: Option<&Value>) -> Vec<String> {
         let extensions = match extensions {
             None => return Vec::new(),
             Some(Value::Object(extensions)) => extensions,
             Some(_) => {
-                self.say("mentraExtensions", "expected an object");
+                self.add_loss("mentraExtensions", "expected an object");
                 return Vec::new();
             }
         };
-        self.others(extensions, &["activationPhrases"], "mentraExtensions");
+        self.add_unknown_members(extensions, &["activationPhrases"], "mentraExtensions");
         let path = "mentraExtensions.activationPhrases";
         match extensions.get("activationPhrases") {
             None => Vec::new(),
             Some(Value::Array(list)) => {
                 let phrases: Vec<String> = list.iter().filter_map(Value::as_str).map(str::to_owned).collect();
                 if phrases.len() < list.len() {
-                    self.say(path, "expected texts only");
+                    self.add_loss(path, "expected texts only");
                 }
                 phrases
             }
             Some(Value::Object(_)) => {
-                self.say(path, "phrases by language; the older form has one list for all");
+                self.add_loss(path, "phrases by language; the older form has one list for all");
                 Vec::new()
             }
             Some(_) => {
-                self.say(path, "expected a list of texts");
+                self.add_loss(path, "expected a list of texts");
                 Vec::new()
             }
         }
@@ -258,7 +264,7 @@ mod tests {
         assert_eq!(told(&json!({ "inputSchema": { "properties": wide } })), MAX_PROBLEMS);
     }
 
-    fn parameter() -> impl Strategy<Value = Parameter> {
+    fn parameter() -> impl Strategy<Value = LegacyParameter> {
         let choices = prop_oneof![
             Just((ParameterType::Boolean, Vec::new())),
             Just((ParameterType::Boolean, vec![json!(true)])),
@@ -268,18 +274,15 @@ mod tests {
                 .prop_map(|numbers| (ParameterType::Number, numbers.into_iter().map(Value::from).collect())),
             Just((ParameterType::Number, vec![json!(0.5), json!(1e300)])),
         ];
-        (choices, ".{0,20}", any::<bool>()).prop_map(|((kind, choices), description, required)| Parameter {
-            kind,
-            description,
-            choices,
-            required,
+        (choices, ".{0,20}", any::<bool>()).prop_map(|((kind, choices), description, required)| {
+            LegacyParameter { kind, description, choices, required }
         })
     }
 
     fn tool() -> impl Strategy<Value = ToolSchema> {
         let parameters = prop::collection::vec((".{0,12}", parameter()), 0..5).prop_map(|mut list| {
             let mut names = std::collections::HashSet::new();
-            list.retain(|(name, _)| names.insert(name.clone()) && crate::visible::invisible_chars(name) == 0);
+            list.retain(|(name, _)| names.insert(name.clone()) && crate::visible::count_invisible(name) == 0);
             list
         });
         (
@@ -300,7 +303,7 @@ mod tests {
         #[test]
         fn there_and_back_is_the_same_tool(tool in tool()) {
             let definition = tool.to_definition();
-            prop_assert!(ToolDefinition::read(&to_raw(&definition), "tool").is_ok());
+            prop_assert!(ToolDefinition::parse(&to_raw(&definition), "tool").is_ok());
             prop_assert_eq!(ToolSchema::from_definition(&definition).unwrap(), tool);
         }
 

@@ -4,7 +4,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use super::{
-    read::{finish, text_at, tools_at, what},
+    read::{json_type_name, text_at, tools_at, value_or_problems},
     tool_schema::ToolSchema,
 };
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     device::HardwareRequirement,
     name::PackageName,
     problem::Problem,
-    secret::Secret,
+    secret::SecretText,
     session::time::timestamp_of,
 };
 
@@ -35,8 +35,8 @@ pub struct TpaConfig {
 
 impl TpaConfig {
     /// Reads the file and names every problem at once.
-    pub fn read(text: &str) -> Result<Self, Vec<Problem>> {
-        let mut rest = object(text)?;
+    pub fn parse(text: &str) -> Result<Self, Vec<Problem>> {
+        let mut rest = parse_object(text)?;
         let mut problems = Vec::new();
         let config = Self {
             name: optional_text(&rest, "name", &mut problems).unwrap_or_default(),
@@ -46,7 +46,7 @@ impl TpaConfig {
             rest: Map::new(),
         };
         rest.retain(|name, _| !["name", "description", "version", "tools"].contains(&name.as_str()));
-        finish(Some(Self { rest, ..config }), problems)
+        value_or_problems(Some(Self { rest, ..config }), problems)
     }
 }
 
@@ -64,7 +64,7 @@ pub struct AppDocument {
     /// How it shares the screen.
     pub app_type: AppType,
     /// SHA-256 of its key, in hex. With it the app keeps its key, and with it anybody can forge a user's web token.
-    pub hashed_api_key: Option<Secret>,
+    pub hashed_api_key: Option<SecretText>,
     /// Its tools.
     pub tools: Vec<ToolSchema>,
     /// What it needs.
@@ -81,8 +81,8 @@ pub struct AppDocument {
 
 impl AppDocument {
     /// Reads one line and names every problem at once.
-    pub fn read(line: &str) -> Result<Self, Vec<Problem>> {
-        let fields = object(line)?;
+    pub fn parse(line: &str) -> Result<Self, Vec<Problem>> {
+        let fields = parse_object(line)?;
         let mut problems = Vec::new();
         let package_name = text_at(&fields, "packageName", "", &mut problems).and_then(|text| {
             text.parse::<PackageName>()
@@ -93,15 +93,15 @@ impl AppDocument {
         let description = optional_text(&fields, "description", &mut problems).unwrap_or_default();
         let public_url =
             optional_text(&fields, "publicUrl", &mut problems).filter(|url| !url.trim().is_empty());
-        let hashed_api_key = optional_text(&fields, "hashedApiKey", &mut problems).map(Secret::new);
+        let hashed_api_key = optional_text(&fields, "hashedApiKey", &mut problems).map(SecretText::new);
         let app_type = match optional_text(&fields, "appType", &mut problems).as_deref() {
             Some("standard") => AppType::Standard,
             _ => AppType::Background,
         };
         let tools = tools_in(&fields, &mut problems);
-        let hardware_requirements = list_of(&fields, "hardwareRequirements", &mut problems);
-        let permissions = list_of(&fields, "permissions", &mut problems);
-        let settings: Vec<Value> = list_of(&fields, "settings", &mut problems);
+        let hardware_requirements = parse_list(&fields, "hardwareRequirements", &mut problems);
+        let permissions = parse_list(&fields, "permissions", &mut problems);
+        let settings: Vec<Value> = parse_list(&fields, "settings", &mut problems);
         let document = package_name.map(|package_name| Self {
             package_name,
             name,
@@ -112,18 +112,20 @@ impl AppDocument {
             tools,
             hardware_requirements,
             permissions,
-            settings: settings.into_iter().map(without_ids).collect(),
-            created_at: date(fields.get("createdAt")),
-            updated_at: date(fields.get("updatedAt")),
+            settings: settings.into_iter().map(strip_ids).collect(),
+            created_at: parse_date(fields.get("createdAt")),
+            updated_at: parse_date(fields.get("updatedAt")),
         });
-        finish(document, problems)
+        value_or_problems(document, problems)
     }
 }
 
-fn object(text: &str) -> Result<Map<String, Value>, Vec<Problem>> {
+fn parse_object(text: &str) -> Result<Map<String, Value>, Vec<Problem>> {
     match serde_json::from_str(text) {
         Ok(Value::Object(fields)) => Ok(fields),
-        Ok(other) => Err(vec![Problem::new("", format!("expected an object, found {}", what(&other)))]),
+        Ok(other) => {
+            Err(vec![Problem::new("", format!("expected an object, found {}", json_type_name(&other)))])
+        }
         Err(error) => Err(vec![Problem::new("", format!("not JSON: {error}"))]),
     }
 }
@@ -143,7 +145,7 @@ fn tools_in(fields: &Map<String, Value>, problems: &mut Vec<Problem>) -> Vec<Too
 }
 
 /// A list whose entries are read one by one, so that each wrong one is named.
-fn list_of<T: DeserializeOwned>(
+fn parse_list<T: DeserializeOwned>(
     fields: &Map<String, Value>,
     name: &str,
     problems: &mut Vec<Problem>,
@@ -156,7 +158,7 @@ fn list_of<T: DeserializeOwned>(
             return Vec::new();
         }
         Some(other) => {
-            problems.push(Problem::new(name, format!("expected a list, found {}", what(other))));
+            problems.push(Problem::new(name, format!("expected a list, found {}", json_type_name(other))));
             return Vec::new();
         }
     };
@@ -171,22 +173,22 @@ fn list_of<T: DeserializeOwned>(
 }
 
 /// Takes the database's own ids out, at every depth.
-fn without_ids(value: Value) -> Value {
+fn strip_ids(value: Value) -> Value {
     match value {
         Value::Object(fields) => Value::Object(
             fields
                 .into_iter()
                 .filter(|(name, _)| name != "_id")
-                .map(|(name, value)| (name, without_ids(value)))
+                .map(|(name, value)| (name, strip_ids(value)))
                 .collect(),
         ),
-        Value::Array(list) => list.into_iter().map(without_ids).collect(),
+        Value::Array(list) => list.into_iter().map(strip_ids).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
     }
 }
 
 /// A date: `{"$date": "…"}`, `{"$date": {"$numberLong": "…"}}`, or plain.
-fn date(value: Option<&Value>) -> Option<String> {
+fn parse_date(value: Option<&Value>) -> Option<String> {
     let value = value.map(|value| value.get("$date").unwrap_or(value))?;
     match value.get("$numberLong").and_then(Value::as_str) {
         Some(millis) => timestamp_of(&millis.parse::<i64>().ok()?.into()),
@@ -208,7 +210,7 @@ mod tests {
             "tools": [{ "id": "tool_id", "description": "What this tool does", "activationPhrases": ["make a"],
                 "parameters": { "param_name": { "type": "string", "description": "d", "required": true } } }],
         });
-        let config = TpaConfig::read(&file.to_string()).unwrap();
+        let config = TpaConfig::parse(&file.to_string()).unwrap();
         assert_eq!(config.rest, *json!({ "settings": [1] }).as_object().unwrap());
         assert_eq!(serde_json::to_value(&config).unwrap(), file);
     }
@@ -216,7 +218,7 @@ mod tests {
     #[test]
     fn a_config_file_names_every_problem() {
         let told = |text: &str| {
-            TpaConfig::read(text).unwrap_err().iter().map(Problem::to_string).collect::<Vec<_>>()
+            TpaConfig::parse(text).unwrap_err().iter().map(Problem::to_string).collect::<Vec<_>>()
         };
         assert_eq!(
             told(r#"{"name":7,"version":1,"tools":[{"id":"a"}]}"#),
@@ -233,7 +235,7 @@ mod tests {
     #[test]
     fn an_app_in_a_line_of_an_export() {
         let line = r#"{"_id":{"$oid":"665f1c2e8b3e4a0012ab34cd"},"packageName":"com.example.todo","name":"Todo","description":"Keeps lists","publicUrl":"https://todo.example.com","appType":"standard","appStoreStatus":"PUBLISHED","hashedApiKey":"ab12","permissions":[{"type":"MICROPHONE","_id":{"$oid":"1"}},{"type":"NOTIFICATIONS","description":"to read"}],"hardwareRequirements":[{"type":"DISPLAY","level":"REQUIRED","_id":{"$oid":"2"}},{"type":"GPS","level":"OPTIONAL"}],"settings":[{"_id":{"$oid":"3"},"type":"select","key":"k","options":[{"_id":{"$oid":"4"},"label":"a"}]}],"tools":[{"id":"add_todo","description":"Add","activationPhrases":[],"parameters":{"todo_item":{"type":"string","description":"d","enum":[],"required":true,"_id":{"$oid":"5"}}},"_id":{"$oid":"6"}}],"createdAt":{"$date":"2025-06-04T12:00:00.000Z"},"updatedAt":{"$date":{"$numberLong":"1767323045678"}},"__v":3}"#;
-        let app = AppDocument::read(line).unwrap();
+        let app = AppDocument::parse(line).unwrap();
         assert_eq!((app.package_name.as_str(), app.app_type), ("com.example.todo", AppType::Standard));
         assert_eq!(app.public_url.as_deref(), Some("https://todo.example.com"));
         let permissions: Vec<Permission> = app.permissions.iter().map(|permission| permission.kind).collect();
@@ -248,11 +250,11 @@ mod tests {
 
     #[test]
     fn the_least_and_the_wrong() {
-        let least = AppDocument::read(r#"{"packageName":"com.ex","tools":null}"#).unwrap();
+        let least = AppDocument::parse(r#"{"packageName":"com.ex","tools":null}"#).unwrap();
         assert_eq!((least.app_type, least.tools.len(), least.public_url), (AppType::Background, 0, None));
         let line = json!({ "packageName": "Com Ex", "publicUrl": 7, "tools": {}, "permissions": [{ "type": "MICROPHON" }],
             "hardwareRequirements": "x", "settings": vec![1; MAX_APP_LIST + 1] });
-        let problems = AppDocument::read(&line.to_string()).unwrap_err();
+        let problems = AppDocument::parse(&line.to_string()).unwrap_err();
         let paths: Vec<&str> = problems.iter().map(|problem| problem.path.as_str()).collect();
         assert_eq!(
             paths,

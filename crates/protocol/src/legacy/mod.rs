@@ -9,7 +9,7 @@ mod documents;
 mod read;
 mod tool_schema;
 
-pub use definition::NotLossless;
+pub use definition::LossyConversion;
 pub use documents::{AppDocument, TpaConfig};
 pub use read::read_tools;
-pub use tool_schema::{Parameter, ParameterType, ToolSchema};
+pub use tool_schema::{LegacyParameter, ParameterType, ToolSchema};

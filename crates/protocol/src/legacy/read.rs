@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::tool_schema::{Parameter, ParameterType, ToolSchema};
+use super::tool_schema::{LegacyParameter, ParameterType, ToolSchema};
 use crate::{
     name::{LocalName, shown},
     problem::Problem,
@@ -16,11 +16,11 @@ use crate::{
 pub fn read_tools(list: &Value) -> Result<Vec<ToolSchema>, Vec<Problem>> {
     let mut problems = Vec::new();
     let tools = tools_at(list, "tools", &mut problems);
-    finish(Some(tools), problems)
+    value_or_problems(Some(tools), problems)
 }
 
 /// The value, if there is one and nothing was wrong with it.
-pub(super) fn finish<T>(value: Option<T>, mut problems: Vec<Problem>) -> Result<T, Vec<Problem>> {
+pub(super) fn value_or_problems<T>(value: Option<T>, mut problems: Vec<Problem>) -> Result<T, Vec<Problem>> {
     problems.truncate(MAX_PROBLEMS);
     match value {
         Some(value) if problems.is_empty() => Ok(value),
@@ -31,7 +31,8 @@ pub(super) fn finish<T>(value: Option<T>, mut problems: Vec<Problem>) -> Result<
 /// Reads a list of tools under a path.
 pub(super) fn tools_at(list: &Value, path: &str, problems: &mut Vec<Problem>) -> Vec<ToolSchema> {
     let Some(list) = list.as_array() else {
-        problems.push(Problem::new(path, format!("expected a list of tools, found {}", what(list))));
+        problems
+            .push(Problem::new(path, format!("expected a list of tools, found {}", json_type_name(list))));
         return Vec::new();
     };
     if list.len() > MAX_TOOLS {
@@ -62,7 +63,7 @@ pub(super) fn tools_at(list: &Value, path: &str, problems: &mut Vec<Problem>) ->
 
 fn read_tool(value: &Value, path: &str, problems: &mut Vec<Problem>) -> Option<ToolSchema> {
     let Some(tool) = value.as_object() else {
-        problems.push(Problem::new(path, format!("expected an object, found {}", what(value))));
+        problems.push(Problem::new(path, format!("expected an object, found {}", json_type_name(value))));
         return None;
     };
     let id = read_id(tool, path, problems);
@@ -98,14 +99,14 @@ fn read_parameters(
     value: Option<&Value>,
     path: &str,
     problems: &mut Vec<Problem>,
-) -> Vec<(String, Parameter)> {
+) -> Vec<(String, LegacyParameter)> {
     let parameters = match value {
         None | Some(Value::Null) => return Vec::new(),
         Some(Value::Object(parameters)) => parameters,
         Some(other) => {
             problems.push(Problem::new(
                 path,
-                format!("expected an object of parameters by name, found {}", what(other)),
+                format!("expected an object of parameters by name, found {}", json_type_name(other)),
             ));
             return Vec::new();
         }
@@ -123,16 +124,16 @@ fn read_parameters(
     read
 }
 
-fn read_parameter(value: &Value, path: &str, problems: &mut Vec<Problem>) -> Option<Parameter> {
+fn read_parameter(value: &Value, path: &str, problems: &mut Vec<Problem>) -> Option<LegacyParameter> {
     let Some(fields) = value.as_object() else {
-        problems.push(Problem::new(path, format!("expected an object, found {}", what(value))));
+        problems.push(Problem::new(path, format!("expected an object, found {}", json_type_name(value))));
         return None;
     };
     let kind = match fields.get("type") {
         Some(Value::String(name)) => {
             ParameterType::from_name(name).ok_or_else(|| format!("`{}`", shown(name)))
         }
-        Some(other) => Err(what(other).to_owned()),
+        Some(other) => Err(json_type_name(other).to_owned()),
         None => Err("nothing".to_owned()),
     };
     let kind = kind.map_err(|found| {
@@ -151,7 +152,7 @@ fn read_parameter(value: &Value, path: &str, problems: &mut Vec<Problem>) -> Opt
         Some(other) => {
             problems.push(Problem::new(
                 format!("{path}.required"),
-                format!("expected true or false, found {}", what(other)),
+                format!("expected true or false, found {}", json_type_name(other)),
             ));
             None
         }
@@ -159,7 +160,7 @@ fn read_parameter(value: &Value, path: &str, problems: &mut Vec<Problem>) -> Opt
     let listed = texts_at(fields, "enum", path, problems);
     let kind = kind.ok()?;
     let choices = read_choices(kind, &listed, &format!("{path}.enum"), problems);
-    Some(Parameter { kind, description: description?, choices, required: required? })
+    Some(LegacyParameter { kind, description: description?, choices, required: required? })
 }
 
 /// Turns the entries of `enum` into values of the parameter's type: `["1", "2"]` of a number cannot be given otherwise.
@@ -172,8 +173,8 @@ fn read_choices(
     let mut choices = Vec::with_capacity(listed.len());
     for entry in listed {
         let choice = match entry {
-            Value::String(text) => kind.choice(text),
-            other => kind.takes(other).then(|| other.clone()),
+            Value::String(text) => kind.parse_choice(text),
+            other => kind.accepts(other).then(|| other.clone()),
         };
         match choice {
             Some(choice) if choices.contains(&choice) => {}
@@ -196,7 +197,7 @@ pub(super) fn text_at(
 ) -> Option<String> {
     let found = match fields.get(name) {
         Some(Value::String(text)) => return Some(text.clone()),
-        Some(other) => format!("expected a text, found {}", what(other)),
+        Some(other) => format!("expected a text, found {}", json_type_name(other)),
         None => "missing; expected a text".to_owned(),
     };
     let path = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
@@ -220,14 +221,15 @@ fn texts_at(fields: &Map<String, Value>, name: &str, path: &str, problems: &mut 
                 {
                     problems.push(Problem::new(
                         format!("{path}[{index}]"),
-                        format!("expected a text, found {}", what(entry)),
+                        format!("expected a text, found {}", json_type_name(entry)),
                     ));
                 }
             }
             list.iter().filter(|entry| !entry.is_array() && !entry.is_object()).cloned().collect()
         }
         Some(other) => {
-            let message = format!("expected a list of texts, or one text with commas, found {}", what(other));
+            let message =
+                format!("expected a list of texts, or one text with commas, found {}", json_type_name(other));
             problems.push(Problem::new(path, message));
             Vec::new()
         }
@@ -235,7 +237,7 @@ fn texts_at(fields: &Map<String, Value>, name: &str, path: &str, problems: &mut 
 }
 
 /// A value in one word, for people.
-pub(super) const fn what(value: &Value) -> &'static str {
+pub(super) const fn json_type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "true or false",

@@ -17,12 +17,12 @@ pub struct ToolSchema {
     pub activation_phrases: Vec<String>,
     /// Its parameters by name, in the order in which they came.
     #[serde(serialize_with = "as_map", skip_serializing_if = "Vec::is_empty")]
-    pub parameters: Vec<(String, Parameter)>,
+    pub parameters: Vec<(String, LegacyParameter)>,
 }
 
 /// One parameter in the older form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Parameter {
+pub struct LegacyParameter {
     /// What values it takes.
     #[serde(rename = "type")]
     pub kind: ParameterType,
@@ -61,7 +61,7 @@ impl ParameterType {
     }
 
     /// A value of this type, from the text that the older form has for it.
-    pub(super) fn choice(self, text: &str) -> Option<Value> {
+    pub(super) fn parse_choice(self, text: &str) -> Option<Value> {
         match self {
             Self::String => Some(text.into()),
             Self::Number => text.trim().parse().ok().map(Value::Number),
@@ -70,7 +70,7 @@ impl ParameterType {
     }
 
     /// Whether a value has this type.
-    pub(super) const fn takes(self, value: &Value) -> bool {
+    pub(super) const fn accepts(self, value: &Value) -> bool {
         matches!(
             (self, value),
             (Self::String, Value::String(_))
@@ -104,7 +104,7 @@ impl ToolSchema {
     }
 }
 
-impl Parameter {
+impl LegacyParameter {
     fn to_schema(&self) -> Value {
         let mut schema = json!({ "type": self.kind });
         if !self.description.is_empty() {
@@ -117,7 +117,7 @@ impl Parameter {
     }
 }
 
-fn as_map<S: Serializer>(parameters: &[(String, Parameter)], to: S) -> Result<S::Ok, S::Error> {
+fn as_map<S: Serializer>(parameters: &[(String, LegacyParameter)], to: S) -> Result<S::Ok, S::Error> {
     let mut map = to.serialize_map(Some(parameters.len()))?;
     for (name, parameter) in parameters {
         map.serialize_entry(name, parameter)?;

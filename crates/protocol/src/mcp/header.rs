@@ -19,21 +19,22 @@ const OPEN: &str = "=?base64?";
 const CLOSE: &str = "?=";
 
 /// A text as it may stand in a header: itself where that is plain, else wrapped.
-pub fn encode(text: &str) -> Cow<'_, str> {
-    let plain =
-        text.bytes().all(|b| (0x20..=0x7e).contains(&b)) && text.trim() == text && wrapped(text).is_none();
+pub fn encode_header(text: &str) -> Cow<'_, str> {
+    let plain = text.bytes().all(|b| (0x20..=0x7e).contains(&b))
+        && text.trim() == text
+        && strip_base64_marker(text).is_none();
     if plain { text.into() } else { format!("{OPEN}{}{CLOSE}", STANDARD.encode(text)).into() }
 }
 
 /// The text that a header stands for. None where it is wrapped and cannot be unwrapped.
-pub fn decode(value: &str) -> Option<Cow<'_, str>> {
-    match wrapped(value) {
+pub fn decode_header(value: &str) -> Option<Cow<'_, str>> {
+    match strip_base64_marker(value) {
         None => Some(value.into()),
         Some(inner) => String::from_utf8(STANDARD.decode(inner).ok()?).ok().map(Cow::Owned),
     }
 }
 
-fn wrapped(value: &str) -> Option<&str> {
+fn strip_base64_marker(value: &str) -> Option<&str> {
     value.strip_prefix(OPEN)?.strip_suffix(CLOSE)
 }
 
@@ -46,12 +47,12 @@ mod tests {
         for text in
             ["plain", "two words", " lead", "trail\t", "größe", "a\nb", "", "=?base64?YQ==?=", "=?base64?"]
         {
-            let sent = encode(text);
+            let sent = encode_header(text);
             assert!(sent.bytes().all(|b| (0x20..=0x7e).contains(&b)), "{sent}");
-            assert_eq!(decode(&sent).as_deref(), Some(text), "{sent}");
+            assert_eq!(decode_header(&sent).as_deref(), Some(text), "{sent}");
         }
-        assert_eq!(encode("plain"), "plain");
-        assert_eq!(decode("=?base64?!!?="), None);
-        assert_eq!(decode("=?base64?/w==?="), None);
+        assert_eq!(encode_header("plain"), "plain");
+        assert_eq!(decode_header("=?base64?!!?="), None);
+        assert_eq!(decode_header("=?base64?/w==?="), None);
     }
 }

@@ -12,7 +12,7 @@ pub const MAX_ID_BYTES: usize = 256;
 
 /// A message that came in.
 #[derive(Debug)]
-pub enum Incoming<'a> {
+pub enum RpcMessage<'a> {
     /// Wants an answer.
     Request {
         /// A text or a number, as it came.
@@ -40,7 +40,7 @@ pub enum Incoming<'a> {
 
 /// Why a text is no message, and the id to answer under, where there is one.
 #[derive(Debug, Clone)]
-pub struct NotAMessage {
+pub struct InvalidRpcMessage {
     /// To whom the answer goes.
     pub id: Option<Box<RawValue>>,
     /// What to answer.
@@ -88,30 +88,30 @@ impl RpcError {
 
     /// With something for programs.
     #[must_use]
-    pub fn with<T: Serialize>(mut self, data: &T) -> Self {
+    pub fn with_data<T: Serialize>(mut self, data: &T) -> Self {
         self.data = Some(to_raw(data));
         self
     }
 
     /// The method is not known, or not offered.
-    pub fn no_method(method: &str) -> Self {
+    pub fn method_not_found(method: &str) -> Self {
         let shown: String = method.chars().take(80).collect();
         Self::new(Self::METHOD_NOT_FOUND, format!("there is no method `{shown}` here"))
     }
 
     /// The params are wrong.
-    pub fn params(message: impl Into<String>) -> Self {
+    pub fn invalid_params(message: impl Into<String>) -> Self {
         Self::new(Self::INVALID_PARAMS, message)
     }
 
     /// Our own fault; the log says more.
-    pub fn internal() -> Self {
+    pub fn internal_error() -> Self {
         Self::new(Self::INTERNAL, "the server failed; its log says more")
     }
 }
 
 #[derive(Deserialize)]
-struct Envelope<'a> {
+struct RpcEnvelope<'a> {
     #[serde(borrow, default)]
     jsonrpc: Option<Cow<'a, str>>,
     #[serde(borrow, default, deserialize_with = "even_null")]
@@ -126,10 +126,10 @@ struct Envelope<'a> {
     error: Option<&'a RawValue>,
 }
 
-impl<'a> Incoming<'a> {
+impl<'a> RpcMessage<'a> {
     /// Reads one message.
-    pub fn read(text: &'a [u8]) -> Result<Self, NotAMessage> {
-        let refuse = |id: Option<&RawValue>, code, message: &str| NotAMessage {
+    pub fn parse(text: &'a [u8]) -> Result<Self, InvalidRpcMessage> {
+        let refuse = |id: Option<&RawValue>, code, message: &str| InvalidRpcMessage {
             id: id.map(RawValue::to_owned),
             error: RpcError::new(code, message),
         };
@@ -139,7 +139,7 @@ impl<'a> Incoming<'a> {
             true => Err(serde::de::Error::custom("a list")),
             false => serde_json::from_slice(text),
         };
-        let message: Envelope<'a> = match read {
+        let message: RpcEnvelope<'a> = match read {
             Ok(message) => message,
             Err(error) if error.is_data() => {
                 let one = "expected one JSON-RPC 2.0 message: an object with `jsonrpc`, `method` and, for a request, `id`";
@@ -185,7 +185,7 @@ fn is_id(raw: &RawValue) -> bool {
 }
 
 #[derive(Serialize)]
-struct Request<'a> {
+struct RpcRequest<'a> {
     jsonrpc: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a RawValue>,
@@ -195,17 +195,17 @@ struct Request<'a> {
 }
 
 /// A request.
-pub fn request(id: &RawValue, method: &str, params: Option<&RawValue>) -> String {
-    written(&Request { jsonrpc: "2.0", id: Some(id), method, params })
+pub fn write_request(id: &RawValue, method: &str, params: Option<&RawValue>) -> String {
+    to_json_text(&RpcRequest { jsonrpc: "2.0", id: Some(id), method, params })
 }
 
 /// A notification.
-pub fn notification(method: &str, params: Option<&RawValue>) -> String {
-    written(&Request { jsonrpc: "2.0", id: None, method, params })
+pub fn write_notification(method: &str, params: Option<&RawValue>) -> String {
+    to_json_text(&RpcRequest { jsonrpc: "2.0", id: None, method, params })
 }
 
 /// The answer to a request.
-pub fn result(id: &RawValue, result: &RawValue) -> String {
+pub fn write_result(id: &RawValue, result: &RawValue) -> String {
     // By hand: results may be large, and this is one copy.
     let (id, result) = (id.get(), result.get());
     let mut text = String::with_capacity(id.len() + result.len() + 36);
@@ -218,18 +218,18 @@ pub fn result(id: &RawValue, result: &RawValue) -> String {
 }
 
 /// The refusal of a request; the id is left out where it is not known.
-pub fn error(id: Option<&RawValue>, error: &RpcError) -> String {
+pub fn write_error(id: Option<&RawValue>, error: &RpcError) -> String {
     #[derive(Serialize)]
-    struct Refusal<'a> {
+    struct RpcErrorResponse<'a> {
         jsonrpc: &'static str,
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<&'a RawValue>,
         error: &'a RpcError,
     }
-    written(&Refusal { jsonrpc: "2.0", id, error })
+    to_json_text(&RpcErrorResponse { jsonrpc: "2.0", id, error })
 }
 
-fn written<T: Serialize>(message: &T) -> String {
+fn to_json_text<T: Serialize>(message: &T) -> String {
     String::from(Box::<str>::from(to_raw(message)))
 }
 
@@ -240,20 +240,20 @@ mod tests {
     #[test]
     fn tells_the_three_kinds_apart_and_keeps_what_came() {
         let text = br#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"n": 1.50}}"#;
-        let Ok(Incoming::Request { id, method, params }) = Incoming::read(text) else { panic!() };
+        let Ok(RpcMessage::Request { id, method, params }) = RpcMessage::parse(text) else { panic!() };
         assert_eq!((id.get(), &*method, params.unwrap().get()), ("\"a\"", "tools/call", "{\"n\": 1.50}"));
         let text = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-        assert!(matches!(Incoming::read(text), Ok(Incoming::Notification { .. })));
+        assert!(matches!(RpcMessage::parse(text), Ok(RpcMessage::Notification { .. })));
         let text = br#"{"jsonrpc":"2.0","id":3,"result":{}}"#;
-        assert!(matches!(Incoming::read(text), Ok(Incoming::Response { outcome: Ok(_), .. })));
+        assert!(matches!(RpcMessage::parse(text), Ok(RpcMessage::Response { outcome: Ok(_), .. })));
         let text = br#"{"jsonrpc":"2.0","id":3,"error":{"code":-1,"message":"no"}}"#;
-        let Ok(Incoming::Response { outcome: Err(error), .. }) = Incoming::read(text) else { panic!() };
+        let Ok(RpcMessage::Response { outcome: Err(error), .. }) = RpcMessage::parse(text) else { panic!() };
         assert_eq!((error.code, error.message.as_str()), (-1, "no"));
         for text in
             [r#"{"jsonrpc":"2.0","id":null,"error":{"code":1}}"#, r#"{"jsonrpc":"2.0","error":{"code":1}}"#]
         {
-            let read = Incoming::read(text.as_bytes());
-            assert!(matches!(read, Ok(Incoming::Response { id: None, outcome: Err(_) })), "{read:?}");
+            let read = RpcMessage::parse(text.as_bytes());
+            assert!(matches!(read, Ok(RpcMessage::Response { id: None, outcome: Err(_) })), "{read:?}");
         }
     }
 
@@ -272,7 +272,7 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":7,"method":5}"#, RpcError::INVALID_REQUEST, None),
             (&long, RpcError::INVALID_REQUEST, None),
         ] {
-            let refused = Incoming::read(text.as_bytes()).unwrap_err();
+            let refused = RpcMessage::parse(text.as_bytes()).unwrap_err();
             assert_eq!(refused.error.code, code, "{text}");
             assert_eq!(refused.id.as_deref().map(RawValue::get), id, "{text}");
         }
@@ -281,12 +281,15 @@ mod tests {
     #[test]
     fn writes_messages() {
         let id = to_raw(&1);
-        assert_eq!(request(&id, "ping", None), r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+        assert_eq!(write_request(&id, "ping", None), r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
         let params = to_raw(&serde_json::json!({ "a": 1 }));
-        assert_eq!(notification("n", Some(&params)), r#"{"jsonrpc":"2.0","method":"n","params":{"a":1}}"#);
-        assert_eq!(result(&id, &params), r#"{"jsonrpc":"2.0","id":1,"result":{"a":1}}"#);
-        let refusal = RpcError::params("no").with(&[1]);
+        assert_eq!(
+            write_notification("n", Some(&params)),
+            r#"{"jsonrpc":"2.0","method":"n","params":{"a":1}}"#
+        );
+        assert_eq!(write_result(&id, &params), r#"{"jsonrpc":"2.0","id":1,"result":{"a":1}}"#);
+        let refusal = RpcError::invalid_params("no").with_data(&[1]);
         let text = r#"{"jsonrpc":"2.0","error":{"code":-32602,"message":"no","data":[1]}}"#;
-        assert_eq!(error(None, &refusal), text);
+        assert_eq!(write_error(None, &refusal), text);
     }
 }

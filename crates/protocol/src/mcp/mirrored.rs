@@ -18,7 +18,7 @@ const SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 
 /// A parameter that is mirrored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mirrored {
+pub struct MirroredParameter {
     /// Members to go through from the arguments' root.
     pub path: Vec<String>,
     /// The header, lower case, prefix included.
@@ -26,9 +26,9 @@ pub struct Mirrored {
 }
 
 /// The mirrored parameters of an input schema, or why an annotation is void. A client leaves such a tool out.
-pub fn of(input_schema: &Value) -> Result<Vec<Mirrored>, String> {
+pub fn mirrored_parameters(input_schema: &Value) -> Result<Vec<MirroredParameter>, String> {
     let mut found = Vec::new();
-    walk(input_schema, &mut Vec::new(), true, 0, &mut found)?;
+    collect_mirrored(input_schema, &mut Vec::new(), true, 0, &mut found)?;
     let mut names = HashSet::new();
     match found.iter().find(|mirrored| !names.insert(mirrored.header.as_str())) {
         Some(twice) => Err(format!("two parameters are mirrored in `{}`", twice.header)),
@@ -36,12 +36,12 @@ pub fn of(input_schema: &Value) -> Result<Vec<Mirrored>, String> {
     }
 }
 
-fn walk(
+fn collect_mirrored(
     schema: &Value,
     path: &mut Vec<String>,
     reachable: bool,
     depth: usize,
-    found: &mut Vec<Mirrored>,
+    found: &mut Vec<MirroredParameter>,
 ) -> Result<(), String> {
     if depth > MAX_DEPTH {
         return Ok(());
@@ -49,7 +49,7 @@ fn walk(
     let members = match schema {
         Value::Object(members) => members,
         Value::Array(items) => {
-            return items.iter().try_for_each(|item| walk(item, path, false, depth + 1, found));
+            return items.iter().try_for_each(|item| collect_mirrored(item, path, false, depth + 1, found));
         }
         _ => return Ok(()),
     };
@@ -57,26 +57,26 @@ fn walk(
         if !reachable || path.is_empty() {
             return Err(format!("`{ANNOTATION}` stands where no parameter can be found by its name alone"));
         }
-        found.push(Mirrored { path: path.clone(), header: header_of(name, members.get("type"))? });
+        found.push(MirroredParameter { path: path.clone(), header: header_name(name, members.get("type"))? });
     }
     for (keyword, inner) in members {
         match (keyword.as_str(), inner) {
             ("properties", Value::Object(properties)) => {
                 for (name, property) in properties {
                     path.push(name.clone());
-                    walk(property, path, reachable, depth + 1, found)?;
+                    collect_mirrored(property, path, reachable, depth + 1, found)?;
                     path.pop();
                 }
             }
             // Examples and defaults are data, not schemas.
             ("default" | "examples" | "enum" | "const", _) => {}
-            (_, inner) => walk(inner, path, false, depth + 1, found)?,
+            (_, inner) => collect_mirrored(inner, path, false, depth + 1, found)?,
         }
     }
     Ok(())
 }
 
-fn header_of(name: &Value, kind: Option<&Value>) -> Result<String, String> {
+fn header_name(name: &Value, kind: Option<&Value>) -> Result<String, String> {
     let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
     let name = name.as_str().filter(|name| !name.is_empty() && name.bytes().all(token));
     let name = name.ok_or_else(|| format!("`{ANNOTATION}`: expected a header name"))?;
@@ -88,32 +88,32 @@ fn header_of(name: &Value, kind: Option<&Value>) -> Result<String, String> {
     }
 }
 
-impl Mirrored {
+impl MirroredParameter {
     /// The value among the arguments; none where it is missing or null.
-    pub fn value<'a>(&self, arguments: &'a Value) -> Option<&'a Value> {
+    pub fn argument_value<'a>(&self, arguments: &'a Value) -> Option<&'a Value> {
         let found = self.path.iter().try_fold(arguments, |value, name| value.get(name))?;
         (!found.is_null()).then_some(found)
     }
 
     /// The header's value for these arguments, where there is one to send.
-    pub fn to_send(&self, arguments: &Value) -> Option<String> {
-        let text = match self.value(arguments)? {
+    pub fn header_value(&self, arguments: &Value) -> Option<String> {
+        let text = match self.argument_value(arguments)? {
             Value::String(text) => text.clone(),
             Value::Bool(flag) => flag.to_string(),
             Value::Number(number) => number.to_string(),
             _ => return None,
         };
-        Some(header::encode(&text).into_owned())
+        Some(header::encode_header(&text).into_owned())
     }
 
     /// Whether a header says the same as the arguments.
-    pub fn agrees(&self, arguments: &Value, sent: Option<&str>) -> bool {
-        let (value, sent) = match (self.value(arguments), sent) {
+    pub fn matches_header(&self, arguments: &Value, sent: Option<&str>) -> bool {
+        let (value, sent) = match (self.argument_value(arguments), sent) {
             (None, None) => return true,
             (None, Some(_)) | (Some(_), None) => return false,
             (Some(value), Some(sent)) => (value, sent),
         };
-        let Some(sent) = header::decode(sent) else { return false };
+        let Some(sent) = header::decode_header(sent) else { return false };
         match value {
             Value::String(text) => *text == sent,
             Value::Bool(flag) => sent == if *flag { "true" } else { "false" },
@@ -141,14 +141,20 @@ mod tests {
     fn finds_parameters_at_any_named_place() {
         let nested = json!({ "type": "object", "properties": { "at": { "type": "object", "properties": {
             "region": { "type": "string", "x-mcp-header": "Region" } } } } });
-        let found = of(&nested).unwrap();
+        let found = mirrored_parameters(&nested).unwrap();
         assert_eq!(
             found,
-            [Mirrored { path: vec!["at".into(), "region".into()], header: "mcp-param-region".into() }]
+            [MirroredParameter {
+                path: vec!["at".into(), "region".into()],
+                header: "mcp-param-region".into()
+            }]
         );
-        assert_eq!(found[0].to_send(&json!({ "at": { "region": "köln" } })).unwrap(), "=?base64?a8O2bG4=?=");
-        assert_eq!(found[0].to_send(&json!({ "at": { "region": null } })), None);
-        assert_eq!(of(&json!({ "type": "object" })), Ok(vec![]));
+        assert_eq!(
+            found[0].header_value(&json!({ "at": { "region": "köln" } })).unwrap(),
+            "=?base64?a8O2bG4=?="
+        );
+        assert_eq!(found[0].header_value(&json!({ "at": { "region": null } })), None);
+        assert_eq!(mirrored_parameters(&json!({ "type": "object" })), Ok(vec![]));
     }
 
     #[test]
@@ -161,19 +167,24 @@ mod tests {
             json!({ "type": "array", "items": { "type": "string", "x-mcp-header": "R" } }),
             json!({ "oneOf": [{ "type": "string", "x-mcp-header": "R" }] }),
         ] {
-            assert!(of(&schema(property.clone())).is_err(), "{property}");
+            assert!(mirrored_parameters(&schema(property.clone())).is_err(), "{property}");
         }
         let twice = json!({ "type": "object", "properties": { "a": { "type": "string", "x-mcp-header": "R" },
             "b": { "type": "string", "x-mcp-header": "r" } } });
-        assert!(of(&twice).is_err());
-        assert!(of(&json!({ "type": "object", "x-mcp-header": "R" })).is_err());
-        assert!(of(&schema(json!({ "type": "string", "default": { "x-mcp-header": 1 } }))).is_ok());
+        assert!(mirrored_parameters(&twice).is_err());
+        assert!(mirrored_parameters(&json!({ "type": "object", "x-mcp-header": "R" })).is_err());
+        assert!(
+            mirrored_parameters(&schema(json!({ "type": "string", "default": { "x-mcp-header": 1 } })))
+                .is_ok()
+        );
     }
 
     #[test]
     fn header_and_body_must_agree() {
-        let mirrored = &of(&schema(json!({ "type": "string", "x-mcp-header": "R" }))).unwrap()[0];
-        let agrees = |value: Value, sent: Option<&str>| mirrored.agrees(&json!({ "region": value }), sent);
+        let mirrored =
+            &mirrored_parameters(&schema(json!({ "type": "string", "x-mcp-header": "R" }))).unwrap()[0];
+        let agrees =
+            |value: Value, sent: Option<&str>| mirrored.matches_header(&json!({ "region": value }), sent);
         assert!(agrees(json!("a"), Some("a")) && agrees(json!("a"), Some("=?base64?YQ==?=")));
         assert!(
             !agrees(json!("a"), Some("b")) && !agrees(json!("a"), None) && !agrees(Value::Null, Some("a"))

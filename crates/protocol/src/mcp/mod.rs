@@ -17,8 +17,8 @@ pub mod mirrored;
 pub mod revision;
 pub mod uri;
 
-pub use message::{Incoming, NotAMessage, RpcError};
-pub use revision::Revision;
+pub use message::{InvalidRpcMessage, RpcError, RpcMessage};
+pub use revision::McpRevision;
 
 /// Methods.
 #[expect(missing_docs, reason = "the names are the methods")]

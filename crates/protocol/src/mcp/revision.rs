@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 /// A revision that we know, oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Revision {
+pub enum McpRevision {
     /// The first one. Old programs speak it over stdio; nobody is served in it.
     V2024_11_05,
     /// Streamable HTTP.
@@ -17,7 +17,7 @@ pub enum Revision {
     V2026_07_28,
 }
 
-impl Revision {
+impl McpRevision {
     /// Every revision, oldest first.
     pub const ALL: [Self; 5] =
         [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
@@ -41,7 +41,7 @@ impl Revision {
     }
 
     /// The revision with that name, if our servers speak it.
-    pub fn served(name: &str) -> Option<Self> {
+    pub fn parse_served(name: &str) -> Option<Self> {
         Self::SERVED.into_iter().find(|revision| revision.as_str() == name)
     }
 
@@ -56,7 +56,7 @@ impl Revision {
 #[error("not a revision that is spoken here")]
 pub struct UnknownRevision;
 
-impl FromStr for Revision {
+impl FromStr for McpRevision {
     type Err = UnknownRevision;
 
     fn from_str(text: &str) -> Result<Self, UnknownRevision> {
@@ -64,7 +64,7 @@ impl FromStr for Revision {
     }
 }
 
-impl fmt::Display for Revision {
+impl fmt::Display for McpRevision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -76,12 +76,12 @@ mod tests {
 
     #[test]
     fn reads_what_it_writes_and_nothing_else() {
-        for revision in Revision::ALL {
+        for revision in McpRevision::ALL {
             assert_eq!(revision.as_str().parse(), Ok(revision));
         }
-        assert!("2024-10-07".parse::<Revision>().is_err());
-        assert_eq!(Revision::served("2024-11-05"), None);
-        assert_eq!(Revision::served("2025-06-18"), Some(Revision::V2025_06_18));
-        assert!(Revision::NEWEST.is_modern() && !Revision::NEWEST_HANDSHAKE.is_modern());
+        assert!("2024-10-07".parse::<McpRevision>().is_err());
+        assert_eq!(McpRevision::parse_served("2024-11-05"), None);
+        assert_eq!(McpRevision::parse_served("2025-06-18"), Some(McpRevision::V2025_06_18));
+        assert!(McpRevision::NEWEST.is_modern() && !McpRevision::NEWEST_HANDSHAKE.is_modern());
     }
 }

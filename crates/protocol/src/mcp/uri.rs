@@ -6,25 +6,25 @@
 use crate::name::PackageName;
 
 /// The URI, or URI template, under which a package's resource is listed. None where there is no scheme to keep.
-pub fn mapped(package: &PackageName, uri: &str) -> Option<String> {
-    let (front, rest) = split(uri)?;
+pub fn map_uri(package: &PackageName, uri: &str) -> Option<String> {
+    let (front, rest) = split_scheme(uri)?;
     Some(format!("{front}{package}/{rest}"))
 }
 
 /// Whether a URI begins with a scheme, so that it can be mapped.
 pub fn has_scheme(uri: &str) -> bool {
-    split(uri).is_some()
+    split_scheme(uri).is_some()
 }
 
 /// The package and the URI that it knows the resource by.
-pub fn unmapped(uri: &str) -> Option<(PackageName, String)> {
-    let (front, rest) = split(uri)?;
+pub fn unmap_uri(uri: &str) -> Option<(PackageName, String)> {
+    let (front, rest) = split_scheme(uri)?;
     let (package, rest) = rest.split_once('/')?;
     Some((package.parse().ok()?, format!("{front}{rest}")))
 }
 
 /// `scheme://` or `scheme:`, and the rest.
-fn split(uri: &str) -> Option<(&str, &str)> {
+fn split_scheme(uri: &str) -> Option<(&str, &str)> {
     let colon = uri.find(':')?;
     let scheme = &uri[..colon];
     let fits = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -48,12 +48,12 @@ mod tests {
             ("urn:isbn:1", "urn:mcp.files/isbn:1"),
             ("x:", "x:mcp.files/"),
         ] {
-            assert_eq!(mapped(&package, uri).as_deref(), Some(listed));
-            assert_eq!(unmapped(listed), Some((package.clone(), uri.to_owned())));
+            assert_eq!(map_uri(&package, uri).as_deref(), Some(listed));
+            assert_eq!(unmap_uri(listed), Some((package.clone(), uri.to_owned())));
         }
         for none in ["", "no-scheme", "{scheme}://x", "1x://y"] {
-            assert_eq!(mapped(&package, none), None);
+            assert_eq!(map_uri(&package, none), None);
         }
-        assert_eq!(unmapped("test://NOT A PACKAGE/x"), None);
+        assert_eq!(unmap_uri("test://NOT A PACKAGE/x"), None);
     }
 }

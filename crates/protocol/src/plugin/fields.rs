@@ -6,8 +6,8 @@ use serde_json::value::RawValue;
 
 use super::{
     MAX_CODE_BYTES, MAX_NAME_CHARS, MAX_TOOLS, MAX_URL_BYTES, SCHEMA_VERSION,
-    permissions::Permissions,
-    words::{ContentHash, PluginId},
+    ids::{ContentHash, PluginId},
+    permissions::PluginPermissions,
 };
 use crate::{chat::ClientTool, tool::MAX_DESCRIPTION_BYTES};
 
@@ -54,7 +54,7 @@ pub struct ManifestFields {
     pub homepage: Option<String>,
     /// What it asks for.
     #[serde(default)]
-    pub permissions: Permissions,
+    pub permissions: PluginPermissions,
     /// Its tools.
     #[schemars(length(min = 1, max = MAX_TOOLS))]
     pub tools: Vec<PluginTool>,
@@ -109,7 +109,7 @@ pub struct PluginTool {
 
 impl PluginTool {
     /// The tool as chat requests carry it: without its code.
-    pub fn definition(&self) -> ClientTool {
+    pub fn to_client_tool(&self) -> ClientTool {
         ClientTool {
             name: self.name.clone(),
             description: self.description.clone(),

@@ -7,25 +7,25 @@
 //! | --- | --- |
 //! | the members | [`ManifestFields`], [`PluginTool`] |
 //! | the rules | [`Manifest::read`] |
-//! | what may be asked for | [`Permissions`], [`HostPattern`] |
+//! | what may be asked for | [`PluginPermissions`], [`HostPattern`] |
 //! | JSON that can be signed | [`strict`] |
 
 mod fields;
 mod host;
+mod ids;
 mod permissions;
 mod read;
 mod signature;
 pub mod strict;
-mod words;
 
 use std::ops::Deref;
 
 pub use fields::{ManifestFields, PluginTool};
 pub use host::{HostPattern, InvalidHost, MAX_HOST_CHARS};
-pub use permissions::{MAX_HOSTS, Permissions, Storage};
+pub use ids::{ContentHash, InvalidWord, KeyId, MAX_ID_CHARS, PluginId, PluginSigner};
+pub use permissions::{MAX_HOSTS, PluginPermissions, Storage};
 pub use read::ManifestError;
-pub use signature::Signature;
-pub use words::{ContentHash, InvalidWord, KeyId, MAX_ID_CHARS, PluginId, Signer};
+pub use signature::PluginSignature;
 
 /// The form of manifests that this program writes.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -52,7 +52,7 @@ pub const OUTSIDE_SIGNATURE: [&str; 3] = ["alg", "keyId", "signature"];
 #[derive(Debug, Clone)]
 pub struct Manifest {
     fields: ManifestFields,
-    signature: Option<Signature>,
+    signature: Option<PluginSignature>,
     raw: Box<str>,
 }
 
@@ -63,7 +63,7 @@ impl Manifest {
     }
 
     /// The signature beside it, if there is one. Not verified.
-    pub fn signature(&self) -> Option<&Signature> {
+    pub fn signature(&self) -> Option<&PluginSignature> {
         self.signature.as_ref()
     }
 
@@ -74,7 +74,7 @@ impl Manifest {
 
     /// Whether its code may know the time with these permissions. The older form has no word for permissions and was
     /// written for browsers, where all code knows the time; the time tells nothing about the user, so it always does.
-    pub fn may_know_time(&self, granted: &Permissions) -> bool {
+    pub fn may_know_time(&self, granted: &PluginPermissions) -> bool {
         granted.clock || self.is_older_form()
     }
 
@@ -94,6 +94,6 @@ impl Deref for Manifest {
 }
 
 /// JSON Schema of manifests.
-pub fn schema() -> serde_json::Value {
+pub fn manifest_schema() -> serde_json::Value {
     schemars::schema_for!(ManifestFields).into()
 }

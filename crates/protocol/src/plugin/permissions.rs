@@ -10,7 +10,7 @@ pub const MAX_HOSTS: usize = 64;
 /// What a plugin asks for. What is not named here is not there: no files, no environment, no other plugin.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Permissions {
+pub struct PluginPermissions {
     /// Hosts that `fetch` reaches, each by name or as `*.example.com`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = MAX_HOSTS))]
@@ -80,7 +80,7 @@ impl Storage {
     }
 
     /// The smaller of two. How much `Usual` is, only the host knows, so a number is taken to be less.
-    fn least(self, other: Self) -> Self {
+    fn smaller_of(self, other: Self) -> Self {
         match (self, other) {
             (Self::None, _) | (_, Self::None) => Self::None,
             (Self::Usual, size) | (size, Self::Usual) => size,
@@ -93,7 +93,7 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-impl Permissions {
+impl PluginPermissions {
     /// Whether nothing is asked for.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -106,7 +106,7 @@ impl Permissions {
 
     /// What is in both: never more than either of them.
     #[must_use]
-    pub fn within(&self, limit: &Self) -> Self {
+    pub fn intersect(&self, limit: &Self) -> Self {
         let mut network: Vec<HostPattern> = Vec::new();
         let both = |a: &[HostPattern], b: &[HostPattern]| -> Vec<HostPattern> {
             a.iter().filter(|host| b.iter().any(|other| other.covers(host))).cloned().collect()
@@ -117,15 +117,18 @@ impl Permissions {
                 network.push(host);
             }
         }
-        Self { network, storage: self.storage.least(limit.storage), clock: self.clock && limit.clock }
+        Self { network, storage: self.storage.smaller_of(limit.storage), clock: self.clock && limit.clock }
     }
 
     /// What is asked for here and was not in `before`.
     #[must_use]
-    pub fn beyond(&self, before: &Self) -> Self {
+    pub fn added_since(&self, before: &Self) -> Self {
         let new = |host: &&HostPattern| !before.network.iter().any(|old| old.covers(host));
-        let storage =
-            if self.storage.least(before.storage) == self.storage { Storage::None } else { self.storage };
+        let storage = if self.storage.smaller_of(before.storage) == self.storage {
+            Storage::None
+        } else {
+            self.storage
+        };
         Self {
             network: self.network.iter().filter(new).cloned().collect(),
             storage,
@@ -140,7 +143,7 @@ mod tests {
 
     use super::*;
 
-    fn asked(value: Value) -> Permissions {
+    fn asked(value: Value) -> PluginPermissions {
         serde_json::from_value(value).unwrap()
     }
 
@@ -153,15 +156,15 @@ mod tests {
         ] {
             let asked = asked(json!({ "storage": written }));
             assert_eq!(asked.storage, storage);
-            assert_eq!(serde_json::from_value::<Permissions>(json!(asked)).unwrap(), asked);
+            assert_eq!(serde_json::from_value::<PluginPermissions>(json!(asked)).unwrap(), asked);
         }
         assert_eq!(asked(json!({ "storage": { "bytes": 0 } })).storage, Storage::None);
         for wrong in
             [json!({ "storage": 5 }), json!({ "storage": { "bytes": -1 } }), json!({ "files": true })]
         {
-            assert!(serde_json::from_value::<Permissions>(wrong.clone()).is_err(), "{wrong}");
+            assert!(serde_json::from_value::<PluginPermissions>(wrong.clone()).is_err(), "{wrong}");
         }
-        assert_eq!(json!(Permissions::default()), json!({}));
+        assert_eq!(json!(PluginPermissions::default()), json!({}));
     }
 
     #[test]
@@ -169,9 +172,12 @@ mod tests {
         let wide = asked(json!({ "network": ["*.a.com", "b.com", "c.com"], "storage": true, "clock": true }));
         let less = asked(json!({ "network": ["x.a.com", "b.com", "*.d.com"], "storage": { "bytes": 9 } }));
         let both = asked(json!({ "network": ["b.com", "x.a.com"], "storage": { "bytes": 9 } }));
-        assert_eq!(wide.within(&less), both);
-        assert!(less.within(&wide).beyond(&both).is_empty() && both.beyond(&less.within(&wide)).is_empty());
-        assert!(wide.within(&Permissions::default()).is_empty());
+        assert_eq!(wide.intersect(&less), both);
+        assert!(
+            less.intersect(&wide).added_since(&both).is_empty()
+                && both.added_since(&less.intersect(&wide)).is_empty()
+        );
+        assert!(wide.intersect(&PluginPermissions::default()).is_empty());
     }
 
     #[test]
@@ -184,7 +190,7 @@ mod tests {
             (json!({ "storage": true }), json!({ "storage": true })),
             (json!({ "clock": true }), json!({ "clock": true })),
         ] {
-            assert_eq!(asked(now).beyond(&before), asked(new));
+            assert_eq!(asked(now).added_since(&before), asked(new));
         }
         assert!(before.allows_host("x.a.com") && !before.allows_host("a.com"));
     }

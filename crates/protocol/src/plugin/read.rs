@@ -7,7 +7,7 @@ use super::{
     TYPE,
     fields::{ManifestFields, PluginTool},
     permissions::MAX_HOSTS,
-    signature::Signature,
+    signature::PluginSignature,
     strict,
 };
 use crate::{
@@ -33,22 +33,25 @@ impl From<Problem> for ManifestError {
 
 impl Manifest {
     /// Reads a manifest in either form. What comes out has kept its rules; whom to believe is another question.
-    pub fn read(bytes: &[u8]) -> Result<Self, ManifestError> {
+    pub fn parse(bytes: &[u8]) -> Result<Self, ManifestError> {
         if bytes.len() > MAX_MANIFEST_BYTES {
             let why = format!("{} bytes; a manifest has at most {MAX_MANIFEST_BYTES}", bytes.len());
             return Err(Problem::new("", why).into());
         }
         let text = std::str::from_utf8(bytes)
             .map_err(|error| Problem::new("", format!("not UTF-8 from byte {} on", error.valid_up_to())))?;
-        strict::read(text)?;
+        strict::parse_strict(text)?;
         let mut from = serde_json::Deserializer::from_str(text);
         let fields: ManifestFields = serde_path_to_error::deserialize(&mut from).map_err(|error| {
             let path = error.path().to_string();
-            Problem::new(if path == "." { String::new() } else { path }, plain(&error.inner().to_string()))
+            Problem::new(
+                if path == "." { String::new() } else { path },
+                strip_line_suffix(&error.inner().to_string()),
+            )
         })?;
         let mut problems = Vec::new();
-        check(&fields, &mut problems);
-        let signature = Signature::read(&fields).unwrap_or_else(|problem| {
+        check_fields(&fields, &mut problems);
+        let signature = PluginSignature::from_fields(&fields).unwrap_or_else(|problem| {
             problems.push(problem);
             None
         });
@@ -62,11 +65,11 @@ impl Manifest {
 }
 
 /// The reader's words without its line, which stands for the end of the member and not for what is wrong.
-fn plain(message: &str) -> String {
+fn strip_line_suffix(message: &str) -> String {
     message.split(" at line ").next().unwrap_or(message).to_owned()
 }
 
-fn check(fields: &ManifestFields, problems: &mut Vec<Problem>) {
+fn check_fields(fields: &ManifestFields, problems: &mut Vec<Problem>) {
     let mut wrong = |path: &str, why: String| problems.push(Problem::new(path, why));
     if fields.kind.as_deref().is_some_and(|kind| kind != TYPE) {
         wrong("type", format!("this is another kind of document; a manifest has `{TYPE}` or nothing"));
@@ -149,8 +152,10 @@ fn check_tool(tool: &PluginTool, path: &str, problems: &mut Vec<Problem>) {
         wrong("annotations", "expected an object".to_owned());
     }
     // The rules of client tools, because in a chat that is what they are. They name the tool; here its place is known.
-    let definition = tool.definition();
-    if let Err(problem) = client_tool::check(&[definition], &ClientToolLimits::default(), |_| false) {
+    let definition = tool.to_client_tool();
+    if let Err(problem) =
+        client_tool::check_client_tools(&[definition], &ClientToolLimits::default(), |_| false)
+    {
         problems.push(Problem::new(path, problem.message));
     }
 }

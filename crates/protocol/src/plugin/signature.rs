@@ -4,7 +4,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 
 use super::{
     fields::ManifestFields,
-    words::{ContentHash, KeyId},
+    ids::{ContentHash, KeyId},
 };
 use crate::{name::shown, problem::Problem};
 
@@ -15,7 +15,7 @@ const ED25519_BYTES: usize = 64;
 
 /// A signature. What it says is for crate `trust` to find out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Signature {
+pub enum PluginSignature {
     /// Ed25519 over the canonical form of everything but `alg`, `keyId` and `signature`.
     Ed25519 {
         /// Which key.
@@ -34,7 +34,7 @@ pub enum Signature {
     },
 }
 
-impl Signature {
+impl PluginSignature {
     /// The word in `alg`.
     pub const fn alg(&self) -> &'static str {
         match self {
@@ -43,7 +43,7 @@ impl Signature {
         }
     }
 
-    pub(super) fn read(fields: &ManifestFields) -> Result<Option<Self>, Problem> {
+    pub(super) fn from_fields(fields: &ManifestFields) -> Result<Option<Self>, Problem> {
         let Some(text) = &fields.signature else {
             let alone = fields.alg.is_some() || fields.key_id.is_some();
             let why = "missing beside `alg` or `keyId`; sign again, or take the two out";

@@ -23,10 +23,10 @@ const TOO_LARGE: &str = "integers beyond 2^53 are not the same in every reader; 
 
 /// The document, or the place that could be read in two ways. Numbers come out alike however they were written: `1.0`
 /// is `1`, `-0` is `0`.
-pub fn read(text: &str) -> Result<Value, Problem> {
-    let mut walk = Walk { path: Vec::new(), wrong: None };
+pub fn parse_strict(text: &str) -> Result<Value, Problem> {
+    let mut walk = StrictReader { path: Vec::new(), wrong: None };
     let mut reader = serde_json::Deserializer::from_str(text);
-    let value = Here(&mut walk).deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
+    let value = ValueSeed(&mut walk).deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
     match (value, walk.wrong) {
         (_, Some(wrong)) => Err(wrong),
         (Err(error), None) => Err(Problem::new("", format!("not JSON: {error}"))),
@@ -35,42 +35,42 @@ pub fn read(text: &str) -> Result<Value, Problem> {
 }
 
 /// Where the reader is, and what it found wrong there.
-struct Walk {
-    path: Vec<Step>,
+struct StrictReader {
+    path: Vec<PathStep>,
     wrong: Option<Problem>,
 }
 
-enum Step {
+enum PathStep {
     Member(String),
     Item(usize),
 }
 
-impl Walk {
-    fn refuse(&mut self, why: impl Into<String>) {
+impl StrictReader {
+    fn record_problem(&mut self, why: impl Into<String>) {
         let mut path = String::new();
         for step in &self.path {
             match step {
-                Step::Member(name) if path.is_empty() => path.push_str(&shown(name)),
-                Step::Member(name) => path.extend([".", &shown(name)]),
-                Step::Item(index) => path.push_str(&format!("[{index}]")),
+                PathStep::Member(name) if path.is_empty() => path.push_str(&shown(name)),
+                PathStep::Member(name) => path.extend([".", &shown(name)]),
+                PathStep::Item(index) => path.push_str(&format!("[{index}]")),
             }
         }
         let path = path.chars().take(MAX_PATH_CHARS).collect::<String>();
         self.wrong = Some(Problem::new(path, why));
     }
 
-    fn number<E: serde::de::Error>(&mut self, number: Option<Number>) -> Result<Value, E> {
+    fn checked_number<E: serde::de::Error>(&mut self, number: Option<Number>) -> Result<Value, E> {
         number.map(Value::Number).ok_or_else(|| {
-            self.refuse(TOO_LARGE);
+            self.record_problem(TOO_LARGE);
             E::custom(TOO_LARGE)
         })
     }
 }
 
 /// The value at the place where the walk stands.
-struct Here<'w>(&'w mut Walk);
+struct ValueSeed<'w>(&'w mut StrictReader);
 
-impl<'de> DeserializeSeed<'de> for Here<'_> {
+impl<'de> DeserializeSeed<'de> for ValueSeed<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Value, D::Error> {
@@ -78,7 +78,7 @@ impl<'de> DeserializeSeed<'de> for Here<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Here<'_> {
+impl<'de> Visitor<'de> for ValueSeed<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -94,15 +94,15 @@ impl<'de> Visitor<'de> for Here<'_> {
     }
 
     fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Value, E> {
-        self.0.number((value.unsigned_abs() <= MAX_INTEGER).then(|| value.into()))
+        self.0.checked_number((value.unsigned_abs() <= MAX_INTEGER).then(|| value.into()))
     }
 
     fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Value, E> {
-        self.0.number((value <= MAX_INTEGER).then(|| value.into()))
+        self.0.checked_number((value <= MAX_INTEGER).then(|| value.into()))
     }
 
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
-        self.0.number(number(value))
+        self.0.checked_number(canonical_number(value))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
@@ -115,10 +115,10 @@ impl<'de> Visitor<'de> for Here<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        self.0.path.push(Step::Item(0));
-        while let Some(item) = items.next_element_seed(Here(self.0))? {
+        self.0.path.push(PathStep::Item(0));
+        while let Some(item) = items.next_element_seed(ValueSeed(self.0))? {
             list.push(item);
-            if let Some(Step::Item(index)) = self.0.path.last_mut() {
+            if let Some(PathStep::Item(index)) = self.0.path.last_mut() {
                 *index = list.len();
             }
         }
@@ -129,13 +129,13 @@ impl<'de> Visitor<'de> for Here<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
         while let Some(name) = members.next_key::<String>()? {
-            self.0.path.push(Step::Member(name.clone()));
+            self.0.path.push(PathStep::Member(name.clone()));
             if map.contains_key(&name) {
                 let why = "the name is there twice in one object; keep one";
-                self.0.refuse(why);
+                self.0.record_problem(why);
                 return Err(A::Error::custom(why));
             }
-            map.insert(name, members.next_value_seed(Here(self.0))?);
+            map.insert(name, members.next_value_seed(ValueSeed(self.0))?);
             self.0.path.pop();
         }
         Ok(Value::Object(map))
@@ -143,7 +143,7 @@ impl<'de> Visitor<'de> for Here<'_> {
 }
 
 /// A number by its value, an integer wherever it is one.
-fn number(value: f64) -> Option<Number> {
+fn canonical_number(value: f64) -> Option<Number> {
     let exact = MAX_INTEGER as f64;
     match value.abs() {
         size if size <= exact && value.fract() == 0.0 => Some((value as i64).into()),
@@ -186,20 +186,20 @@ mod tests {
     use super::*;
 
     fn refused(text: &str) -> String {
-        read(text).unwrap_err().to_string()
+        parse_strict(text).unwrap_err().to_string()
     }
 
     #[test]
     fn what_means_one_thing_is_read() {
         let text = r#" {"a":[1, 1.0, -0, -0.0, 1e2, 0.5, 1e21, -1e300, 9007199254740992], "b":{"a":null,"é\u00e9":"\ud83d\ude00"}} "#;
-        let value = read(text).unwrap();
+        let value = parse_strict(text).unwrap();
         assert_eq!(
             value,
             json!({ "a": [1, 1, 0, 0, 100, 0.5, 1e21, -1e300, 9_007_199_254_740_992_u64],
                     "b": { "a": null, "éé": "😀" } })
         );
         assert_eq!(
-            read(r#""a 12345678901234567890123 \" 12345678901234567890123""#)
+            parse_strict(r#""a 12345678901234567890123 \" 12345678901234567890123""#)
                 .unwrap()
                 .as_str()
                 .unwrap()
@@ -214,7 +214,7 @@ mod tests {
         assert!(
             refused(r#"{"x":[0,{"b":{"c":1,"\u0063":2}}]}"#).starts_with("x[1].b.c: the name is there twice")
         );
-        assert!(read(r#"{"a":{"a":1},"b":{"a":1}}"#).is_ok());
+        assert!(parse_strict(r#"{"a":{"a":1},"b":{"a":1}}"#).is_ok());
     }
 
     #[test]
@@ -261,6 +261,6 @@ mod tests {
     fn a_path_is_cut() {
         let long = "x".repeat(10_000);
         let text = format!(r#"{{"{long}":{{"{long}":{{"{long}":{{"{long}":9007199254740993}}}}}}}}"#);
-        assert_eq!(read(&text).unwrap_err().path.chars().count(), MAX_PATH_CHARS);
+        assert_eq!(parse_strict(&text).unwrap_err().path.chars().count(), MAX_PATH_CHARS);
     }
 }

@@ -41,19 +41,19 @@ impl DeviceState {
     /// Takes over everything that a later report says. Gives back what of it is another than before.
     pub fn update(&mut self, later: Self) -> Self {
         Self {
-            connected: take(&mut self.connected, later.connected),
-            model_name: take(&mut self.model_name, later.model_name),
-            wifi_connected: take(&mut self.wifi_connected, later.wifi_connected),
-            wifi_ssid: take(&mut self.wifi_ssid, later.wifi_ssid),
-            wifi_local_ip: take(&mut self.wifi_local_ip, later.wifi_local_ip),
-            battery_level: take(&mut self.battery_level, later.battery_level),
-            charging: take(&mut self.charging, later.charging),
-            case_battery_level: take(&mut self.case_battery_level, later.case_battery_level),
-            case_charging: take(&mut self.case_charging, later.case_charging),
-            case_open: take(&mut self.case_open, later.case_open),
-            case_removed: take(&mut self.case_removed, later.case_removed),
-            hotspot_enabled: take(&mut self.hotspot_enabled, later.hotspot_enabled),
-            hotspot_ssid: take(&mut self.hotspot_ssid, later.hotspot_ssid),
+            connected: replace_if_changed(&mut self.connected, later.connected),
+            model_name: replace_if_changed(&mut self.model_name, later.model_name),
+            wifi_connected: replace_if_changed(&mut self.wifi_connected, later.wifi_connected),
+            wifi_ssid: replace_if_changed(&mut self.wifi_ssid, later.wifi_ssid),
+            wifi_local_ip: replace_if_changed(&mut self.wifi_local_ip, later.wifi_local_ip),
+            battery_level: replace_if_changed(&mut self.battery_level, later.battery_level),
+            charging: replace_if_changed(&mut self.charging, later.charging),
+            case_battery_level: replace_if_changed(&mut self.case_battery_level, later.case_battery_level),
+            case_charging: replace_if_changed(&mut self.case_charging, later.case_charging),
+            case_open: replace_if_changed(&mut self.case_open, later.case_open),
+            case_removed: replace_if_changed(&mut self.case_removed, later.case_removed),
+            hotspot_enabled: replace_if_changed(&mut self.hotspot_enabled, later.hotspot_enabled),
+            hotspot_ssid: replace_if_changed(&mut self.hotspot_ssid, later.hotspot_ssid),
         }
     }
 
@@ -64,7 +64,7 @@ impl DeviceState {
 }
 
 /// Takes over a new value; gives it back where it is another.
-fn take<T: Clone + PartialEq>(old: &mut Option<T>, new: Option<T>) -> Option<T> {
+fn replace_if_changed<T: Clone + PartialEq>(old: &mut Option<T>, new: Option<T>) -> Option<T> {
     if new.is_none() || *old == new {
         return None;
     }

@@ -10,7 +10,7 @@ use super::time::read_millis;
 /// Where on the device.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum View {
+pub enum DisplayView {
     /// The screen of the dashboard.
     Dashboard,
     /// The screen of the app in front. A view that we do not know counts as this one.
@@ -104,7 +104,7 @@ impl<'de> Deserialize<'de> for Layout {
 pub struct DisplayEvent {
     /// Where.
     #[serde(default)]
-    pub view: View,
+    pub view: DisplayView,
     /// What.
     pub layout: Layout,
     /// For how long, in milliseconds; until something else comes, where it is not said.
@@ -155,14 +155,16 @@ mod tests {
 
     #[test]
     fn a_view_is_main_unless_it_says_dashboard() {
-        for (view, read) in
-            [(json!("main"), View::Main), (json!("dashboard"), View::Dashboard), (json!("moon"), View::Main)]
-        {
-            assert_eq!(serde_json::from_value::<View>(view).unwrap(), read);
+        for (view, read) in [
+            (json!("main"), DisplayView::Main),
+            (json!("dashboard"), DisplayView::Dashboard),
+            (json!("moon"), DisplayView::Main),
+        ] {
+            assert_eq!(serde_json::from_value::<DisplayView>(view).unwrap(), read);
         }
         let event: DisplayEvent =
             serde_json::from_value(json!({ "layout": { "layoutType": "clear_view" }, "durationMs": -1 }))
                 .unwrap();
-        assert_eq!((event.view, event.duration_ms), (View::Main, None));
+        assert_eq!((event.view, event.duration_ms), (DisplayView::Main, None));
     }
 }

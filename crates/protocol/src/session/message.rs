@@ -15,7 +15,7 @@ const MAX_EXPLANATION_CHARS: usize = 200;
 
 /// A text that is no message, or a known message with wrong fields.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Malformed {
+pub enum MalformedMessage {
     /// Not JSON, not an object, or without a text in `type`.
     #[error("expected a JSON object with a text in `type`")]
     NotAMessage,
@@ -32,24 +32,24 @@ pub enum Malformed {
 }
 
 /// A message of which only the type was read.
-pub(crate) struct Message<'a> {
+pub(crate) struct RawMessage<'a> {
     kind: Cow<'a, str>,
     text: &'a str,
 }
 
-impl<'a> Message<'a> {
+impl<'a> RawMessage<'a> {
     /// Reads the type of a message.
-    pub(crate) fn read(text: &'a str) -> Result<Self, Malformed> {
+    pub(crate) fn parse(text: &'a str) -> Result<Self, MalformedMessage> {
         #[derive(Deserialize)]
-        struct Head<'a> {
+        struct MessageHead<'a> {
             #[serde(rename = "type", borrow)]
             kind: Cow<'a, str>,
         }
         // A list would pass as an object whose fields come in order.
         if !text.trim_start().starts_with('{') {
-            return Err(Malformed::NotAMessage);
+            return Err(MalformedMessage::NotAMessage);
         }
-        let head: Head<'a> = serde_json::from_str(text).map_err(|_| Malformed::NotAMessage)?;
+        let head: MessageHead<'a> = serde_json::from_str(text).map_err(|_| MalformedMessage::NotAMessage)?;
         Ok(Self { kind: head.kind, text })
     }
 
@@ -64,26 +64,26 @@ impl<'a> Message<'a> {
     }
 
     /// The whole message.
-    pub(crate) fn text(&self) -> &'a str {
+    pub(crate) fn raw_text(&self) -> &'a str {
         self.text
     }
 
     /// Reads the message as what its type says.
-    pub(crate) fn body<T: DeserializeOwned>(&self) -> Result<T, Malformed> {
+    pub(crate) fn parse_body<T: DeserializeOwned>(&self) -> Result<T, MalformedMessage> {
         let mut from = serde_json::Deserializer::from_str(self.text);
         serde_path_to_error::deserialize(&mut from).map_err(|error| {
             let field = match error.path().to_string() {
                 path if path == "." => String::new(),
                 path => shown(&path),
             };
-            self.wrong(field, &error.into_inner().to_string())
+            self.field_error(field, &error.into_inner().to_string())
         })
     }
 
     /// Says that a field is wrong.
-    pub(crate) fn wrong(&self, field: impl Into<String>, message: &str) -> Malformed {
+    pub(crate) fn field_error(&self, field: impl Into<String>, message: &str) -> MalformedMessage {
         let message = message.chars().take(MAX_EXPLANATION_CHARS).collect();
-        Malformed::Fields { kind: self.kind.clone().into_owned(), field: field.into(), message }
+        MalformedMessage::Fields { kind: self.kind.clone().into_owned(), field: field.into(), message }
     }
 }
 
@@ -95,29 +95,29 @@ pub(crate) fn to_text<T: Serialize>(message: &T) -> String {
 /// The fields of a message that is only passed on, without its type and without what the sender says of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
-pub struct Fields(pub Map<String, Value>);
+pub struct MessageFields(pub Map<String, Value>);
 
 /// What a sender says of itself in every message.
 const ENVELOPE: [&str; 4] = ["type", "packageName", "sessionId", "timestamp"];
 
-impl Fields {
+impl MessageFields {
     /// A field that is a text.
-    pub fn text(&self, name: &str) -> Option<&str> {
+    pub fn str_field(&self, name: &str) -> Option<&str> {
         self.0.get(name).and_then(Value::as_str)
     }
 }
 
-impl<'de> Deserialize<'de> for Fields {
+impl<'de> Deserialize<'de> for MessageFields {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct AnyFields;
-        impl<'de> Visitor<'de> for AnyFields {
-            type Value = Fields;
+        struct MessageFieldsVisitor;
+        impl<'de> Visitor<'de> for MessageFieldsVisitor {
+            type Value = MessageFields;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<MessageFields, A::Error> {
                 let mut fields = Map::new();
                 while let Some(name) = map.next_key::<String>()? {
                     let value = map.next_value::<Value>()?;
@@ -125,10 +125,10 @@ impl<'de> Deserialize<'de> for Fields {
                         fields.insert(name, value);
                     }
                 }
-                Ok(Fields(fields))
+                Ok(MessageFields(fields))
             }
         }
-        from.deserialize_map(AnyFields)
+        from.deserialize_map(MessageFieldsVisitor)
     }
 }
 
@@ -149,7 +149,7 @@ mod tests {
     }
 
     fn body(text: &str) -> String {
-        Message::read(text).unwrap().body::<Body>().unwrap_err().to_string()
+        RawMessage::parse(text).unwrap().parse_body::<Body>().unwrap_err().to_string()
     }
 
     #[test]
@@ -165,9 +165,9 @@ mod tests {
             r#"{"type":"a"} x"#,
             r#"{"type":"a","type":"b"}"#,
         ] {
-            assert_eq!(Message::read(text).err(), Some(Malformed::NotAMessage), "{text}");
+            assert_eq!(RawMessage::parse(text).err(), Some(MalformedMessage::NotAMessage), "{text}");
         }
-        assert_eq!(Message::read(" {\"x\":[1,{}],\"type\":\"a\\u0062\"}").unwrap().kind(), "ab");
+        assert_eq!(RawMessage::parse(" {\"x\":[1,{}],\"type\":\"a\\u0062\"}").unwrap().kind(), "ab");
     }
 
     #[test]
@@ -184,14 +184,14 @@ mod tests {
         let long = format!(r#"{{"type":"a","inner":{{"n":"{}"}}}}"#, "x".repeat(10_000));
         assert!(body(&long).chars().count() < MAX_EXPLANATION_CHARS + 50);
         let long = format!(r#"{{"type":"{}"}}"#, "x".repeat(10_000));
-        assert!(Message::read(&long).unwrap().unknown_kind().chars().count() < 100);
+        assert!(RawMessage::parse(&long).unwrap().unknown_kind().chars().count() < 100);
     }
 
     #[test]
     fn fields_leave_out_who_sent_them() {
         let text = r#"{"type":"a","packageName":"com.ex","sessionId":"","timestamp":7,"z":1,"size":"small"}"#;
-        let fields: Fields = Message::read(text).unwrap().body().unwrap();
+        let fields: MessageFields = RawMessage::parse(text).unwrap().parse_body().unwrap();
         assert_eq!(to_text(&fields), r#"{"z":1,"size":"small"}"#);
-        assert_eq!(fields.text("size"), Some("small"));
+        assert_eq!(fields.str_field("size"), Some("small"));
     }
 }

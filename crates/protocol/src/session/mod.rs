@@ -5,7 +5,7 @@
 //! only: the sockets and who may say what are elsewhere. Binary frames (sound) have no type here.
 //!
 //! Reading is forgiving: unknown fields are ignored, an unknown `type` is an `Unknown` and no error. A known message with
-//! wrong fields is [`Malformed`]. Who sent a message is known from the socket, so the fields in which senders repeat
+//! wrong fields is [`MalformedMessage`]. Who sent a message is known from the socket, so the fields in which senders repeat
 //! their name are written and not read.
 
 pub mod app_messages;
@@ -18,9 +18,9 @@ pub mod speech;
 pub mod time;
 pub mod webhook;
 
-pub use app_messages::{FromApp, Sender, ToApp};
+pub use app_messages::{AppSender, FromApp, ToApp};
 pub use device_messages::{FromDevice, ToDevice};
 pub use device_state::DeviceState;
-pub use display::{DisplayEvent, Layout, View};
-pub use message::{Fields, Malformed};
+pub use display::{DisplayEvent, DisplayView, Layout};
+pub use message::{MalformedMessage, MessageFields};
 pub use time::iso_millis;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Number, Value};
 
-use crate::stream::{DEFAULT_LANGUAGE, Event};
+use crate::stream::{DEFAULT_LANGUAGE, StreamEvent};
 
 /// `local_transcription`: speech that the device itself has recognised.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,8 +38,8 @@ impl LocalTranscription {
     }
 
     /// The event that subscriptions look at.
-    pub fn event(&self) -> Event {
-        Event::Transcription { language: self.language().to_owned() }
+    pub fn stream_event(&self) -> StreamEvent {
+        StreamEvent::Transcription { language: self.language().to_owned() }
     }
 }
 
@@ -131,7 +131,7 @@ mod tests {
             r#"{"type":"local_transcription","text":"what is on my list","isFinal":true}"#,
         )
         .unwrap();
-        assert_eq!(heard.event(), Event::Transcription { language: "en-US".to_owned() });
+        assert_eq!(heard.stream_event(), StreamEvent::Transcription { language: "en-US".to_owned() });
         assert_eq!(
             serde_json::to_string(&Transcription::from(&heard)).unwrap(),
             r#"{"type":"transcription","text":"what is on my list","isFinal":true,"transcribeLanguage":"en-US","startTime":0,"endTime":0}"#

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    message::{Malformed, Message},
+    message::{MalformedMessage, RawMessage},
     time::read_timestamp,
 };
 use crate::id::{AppSessionId, UserId};
@@ -107,19 +107,18 @@ const fn no_reason() -> StopReason {
 
 impl WebhookRequest {
     /// Reads a request, on the side of the app.
-    pub fn read(text: &str) -> Result<Self, Malformed> {
-        let message = Message::read(text)?;
+    pub fn parse(text: &str) -> Result<Self, MalformedMessage> {
+        let message = RawMessage::parse(text)?;
         Ok(match message.kind() {
             "session_request" => {
-                let request: SessionRequest = message.body()?;
+                let request: SessionRequest = message.parse_body()?;
                 if request.url().is_none() {
-                    return Err(
-                        message.wrong("mentraOSWebsocketUrl", "missing; without it the app cannot connect")
-                    );
+                    return Err(message
+                        .field_error("mentraOSWebsocketUrl", "missing; without it the app cannot connect"));
                 }
                 Self::Session(request)
             }
-            "stop_request" => Self::Stop(message.body()?),
+            "stop_request" => Self::Stop(message.parse_body()?),
             _ => Self::Unknown { kind: message.unknown_kind() },
         })
     }
@@ -161,7 +160,7 @@ mod tests {
     #[test]
     fn real_requests_come_back_as_they_went() {
         for text in STARTS.into_iter().chain([STOP]) {
-            let read = WebhookRequest::read(text).unwrap();
+            let read = WebhookRequest::parse(text).unwrap();
             assert_eq!(serde_json::to_string(&read).unwrap(), text);
             if let WebhookRequest::Session(request) = read {
                 assert_eq!(request.url(), Some("ws://127.0.0.1:8021/app-ws"));
@@ -186,10 +185,10 @@ mod tests {
     #[test]
     fn what_cannot_be_read_says_why() {
         assert_eq!(
-            WebhookRequest::read(r#"{"type":"other"}"#).unwrap(),
+            WebhookRequest::parse(r#"{"type":"other"}"#).unwrap(),
             WebhookRequest::Unknown { kind: "other".to_owned() }
         );
-        let told = |text: &str| WebhookRequest::read(text).unwrap_err().to_string();
+        let told = |text: &str| WebhookRequest::parse(text).unwrap_err().to_string();
         assert_eq!(
             told(r#"{"type":"session_request","sessionId":"s","userId":"a@b"}"#),
             "`session_request`, mentraOSWebsocketUrl: missing; without it the app cannot connect"
@@ -199,12 +198,12 @@ mod tests {
             told(r#"{"type":"stop_request","sessionId":"","userId":"a@b"}"#)
                 .starts_with("`stop_request`, sessionId: ")
         );
-        assert!(WebhookRequest::read("<html>").is_err());
+        assert!(WebhookRequest::parse("<html>").is_err());
     }
 
     #[test]
     fn reasons_and_replies() {
-        let read = |text: &str| match WebhookRequest::read(text).unwrap() {
+        let read = |text: &str| match WebhookRequest::parse(text).unwrap() {
             WebhookRequest::Stop(stop) => stop,
             other => panic!("{other:?}"),
         };

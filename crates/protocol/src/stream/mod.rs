@@ -1,14 +1,14 @@
 //! Streams: what apps can listen to.
 //!
 //! [`StreamKind`] names them, [`permission`] says what an app must declare for them, [`subscription`] is what an app asks
-//! for, [`subscription_set`] all of that, and [`Event`] is one thing that happened. Sending it on is not done here.
+//! for, [`subscription_set`] all of that, and [`StreamEvent`] is one thing that happened. Sending it on is not done here.
 
 pub mod permission;
 pub mod subscription;
 pub mod subscription_set;
 
-pub use permission::{Permission, Permissions, is_location, is_sensitive, required_permission};
-pub use subscription::{MAX_SUBSCRIPTION_CHARS, RejectReason, Rejected, Subscription};
+pub use permission::{Permission, PermissionSet, is_location, is_sensitive, required_permission};
+pub use subscription::{MAX_SUBSCRIPTION_CHARS, RejectReason, RejectedSubscription, StreamSubscription};
 pub use subscription_set::{MAX_SUBSCRIPTIONS, SubscriptionSet};
 
 /// The language of speech where nobody says which.
@@ -138,7 +138,7 @@ impl StreamKind {
 
 /// One thing that happened, as far as subscriptions look at it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
+pub enum StreamEvent {
     /// Somebody spoke.
     Transcription {
         /// `en-US`
@@ -160,7 +160,7 @@ pub enum Event {
     Plain(StreamKind),
 }
 
-impl Event {
+impl StreamEvent {
     /// The stream it belongs to.
     pub fn kind(&self) -> &StreamKind {
         match self {

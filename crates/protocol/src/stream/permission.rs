@@ -64,11 +64,11 @@ impl std::fmt::Display for Permission {
 
 /// What an app has declared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Permissions(Vec<Permission>);
+pub struct PermissionSet(Vec<Permission>);
 
-impl Permissions {
+impl PermissionSet {
     /// Whether one is declared; `ALL` stands for each, and `BACKGROUND_LOCATION` for `LOCATION` as well.
-    pub fn has(&self, permission: Permission) -> bool {
+    pub fn has_permission(&self, permission: Permission) -> bool {
         self.0.iter().any(|declared| match declared {
             Permission::All => true,
             Permission::BackgroundLocation if permission == Permission::Location => true,
@@ -82,12 +82,12 @@ impl Permissions {
     }
 
     /// Whether the app may hear a stream of that kind.
-    pub fn allow(&self, kind: &StreamKind) -> bool {
-        required_permission(kind).is_none_or(|permission| self.has(permission))
+    pub fn allows_stream(&self, kind: &StreamKind) -> bool {
+        required_permission(kind).is_none_or(|permission| self.has_permission(permission))
     }
 }
 
-impl FromIterator<Permission> for Permissions {
+impl FromIterator<Permission> for PermissionSet {
     fn from_iter<I: IntoIterator<Item = Permission>>(declared: I) -> Self {
         let mut permissions = Vec::new();
         for permission in declared {
@@ -164,9 +164,9 @@ mod tests {
     #[test]
     fn older_apps_call_it_notifications() {
         let old: Permission = serde_json::from_str("\"NOTIFICATIONS\"").unwrap();
-        let declared: Permissions = [old].into_iter().collect();
-        assert!(declared.allow(&StreamKind::PhoneNotification));
-        assert!(declared.allow(&StreamKind::PhoneNotificationDismissed));
+        let declared: PermissionSet = [old].into_iter().collect();
+        assert!(declared.allows_stream(&StreamKind::PhoneNotification));
+        assert!(declared.allows_stream(&StreamKind::PhoneNotificationDismissed));
     }
 
     #[test]
@@ -196,22 +196,22 @@ mod tests {
 
     #[test]
     fn the_background_permission_includes_the_plain_one_and_has_to_be_named() {
-        let background: Permissions = [Permission::BackgroundLocation].into_iter().collect();
-        assert!(background.allow(&StreamKind::LocationUpdate) && background.locates_in_background());
-        assert!(!background.has(Permission::Camera));
+        let background: PermissionSet = [Permission::BackgroundLocation].into_iter().collect();
+        assert!(background.allows_stream(&StreamKind::LocationUpdate) && background.locates_in_background());
+        assert!(!background.has_permission(Permission::Camera));
         for other in [Permission::Location, Permission::All] {
-            let declared: Permissions = [other].into_iter().collect();
-            assert!(declared.allow(&StreamKind::LocationUpdate) && !declared.locates_in_background());
+            let declared: PermissionSet = [other].into_iter().collect();
+            assert!(declared.allows_stream(&StreamKind::LocationUpdate) && !declared.locates_in_background());
         }
     }
 
     #[test]
     fn all_grants_everything_and_nothing_grants_nothing() {
-        let all: Permissions = [Permission::All].into_iter().collect();
-        let none = Permissions::default();
+        let all: PermissionSet = [Permission::All].into_iter().collect();
+        let none = PermissionSet::default();
         for kind in StreamKind::KNOWN {
-            assert!(all.allow(&kind));
-            assert_eq!(none.allow(&kind), required_permission(&kind).is_none());
+            assert!(all.allows_stream(&kind));
+            assert_eq!(none.allows_stream(&kind), required_permission(&kind).is_none());
         }
     }
 }

@@ -5,7 +5,7 @@
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::{DEFAULT_LANGUAGE, Event, MAX_SUBSCRIPTIONS, StreamKind};
+use super::{DEFAULT_LANGUAGE, MAX_SUBSCRIPTIONS, StreamEvent, StreamKind};
 use crate::name::shown;
 
 /// Longest subscription, in characters.
@@ -13,16 +13,16 @@ pub const MAX_SUBSCRIPTION_CHARS: usize = 128;
 
 /// One subscription of an app.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Subscription {
+pub struct StreamSubscription {
     text: String,
     kind: StreamKind,
-    filter: Filter,
+    filter: StreamFilter,
     rate: Option<String>,
 }
 
 /// What of a kind the app wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Filter {
+enum StreamFilter {
     Any,
     Language(String),
     Pair { from: Option<String>, to: String },
@@ -52,16 +52,16 @@ pub enum RejectReason {
 /// A subscription that was not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{subscription}`: {reason}")]
-pub struct Rejected {
+pub struct RejectedSubscription {
     /// What the app sent, cut to a readable length.
     pub subscription: String,
     /// Why it was not taken.
     pub reason: RejectReason,
 }
 
-impl Subscription {
+impl StreamSubscription {
     /// Reads one entry of `subscription_update`.
-    pub fn read(entry: &Value) -> Result<Self, Rejected> {
+    pub fn parse(entry: &Value) -> Result<Self, RejectedSubscription> {
         let (name, rate) = match entry {
             Value::String(name) => (name.as_str(), None),
             Value::Object(fields) => {
@@ -70,9 +70,12 @@ impl Subscription {
             _ => ("", None),
         };
         let rate = rate.and_then(Value::as_str).map(str::to_owned);
-        let reject = |reason| Rejected { subscription: shown(name), reason };
+        let reject = |reason| RejectedSubscription { subscription: shown(name), reason };
         if name.is_empty() {
-            return Err(Rejected { subscription: shown_json(entry), reason: RejectReason::NotAStream });
+            return Err(RejectedSubscription {
+                subscription: json_excerpt(entry),
+                reason: RejectReason::NotAStream,
+            });
         }
         let chars = |text: &str| text.chars().count();
         if chars(name) > MAX_SUBSCRIPTION_CHARS
@@ -80,7 +83,7 @@ impl Subscription {
         {
             return Err(reject(RejectReason::TooLong));
         }
-        let (kind, filter) = parse(name).map_err(reject)?;
+        let (kind, filter) = parse_stream_name(name).map_err(reject)?;
         let rate = rate.filter(|_| kind == StreamKind::LocationStream);
         Ok(Self { text: name.to_owned(), kind, filter, rate })
     }
@@ -103,9 +106,9 @@ impl Subscription {
     /// The language that the app wants to hear; none where it wants every one, or no speech.
     pub fn language(&self) -> Option<&str> {
         match &self.filter {
-            Filter::Language(language) => Some(language),
-            Filter::Pair { from, .. } => from.as_deref(),
-            Filter::Any | Filter::Gesture(_) => None,
+            StreamFilter::Language(language) => Some(language),
+            StreamFilter::Pair { from, .. } => from.as_deref(),
+            StreamFilter::Any | StreamFilter::Gesture(_) => None,
         }
     }
 
@@ -116,25 +119,30 @@ impl Subscription {
     }
 
     /// Whether an event is what the app asked for. Whether the app may have it is asked elsewhere.
-    pub fn matches(&self, event: &Event) -> bool {
+    pub fn matches(&self, event: &StreamEvent) -> bool {
         let same_kind = match (&self.kind, event.kind()) {
             (StreamKind::All, _) | (StreamKind::LocationStream, StreamKind::LocationUpdate) => true,
             (wanted, kind) => wanted == kind,
         };
         same_kind
             && match (&self.filter, event) {
-                (Filter::Any, _) => true,
-                (Filter::Language(wanted), Event::Transcription { language }) => same(wanted, language),
-                (Filter::Pair { from: wanted, to: into }, Event::Translation { from, to }) => {
-                    same(into, to) && wanted.as_ref().is_none_or(|wanted| same(wanted, from))
+                (StreamFilter::Any, _) => true,
+                (StreamFilter::Language(wanted), StreamEvent::Transcription { language }) => {
+                    eq_ignore_case(wanted, language)
                 }
-                (Filter::Gesture(wanted), Event::Touch { gesture }) => wanted == gesture,
-                (Filter::Language(_) | Filter::Pair { .. } | Filter::Gesture(_), _) => false,
+                (StreamFilter::Pair { from: wanted, to: into }, StreamEvent::Translation { from, to }) => {
+                    eq_ignore_case(into, to)
+                        && wanted.as_ref().is_none_or(|wanted| eq_ignore_case(wanted, from))
+                }
+                (StreamFilter::Gesture(wanted), StreamEvent::Touch { gesture }) => wanted == gesture,
+                (StreamFilter::Language(_) | StreamFilter::Pair { .. } | StreamFilter::Gesture(_), _) => {
+                    false
+                }
             }
     }
 }
 
-impl Serialize for Subscription {
+impl Serialize for StreamSubscription {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match &self.rate {
             Some(rate) => json!({ "stream": self.text, "rate": rate }).serialize(to),
@@ -143,11 +151,11 @@ impl Serialize for Subscription {
     }
 }
 
-fn same(left: &str, right: &str) -> bool {
+fn eq_ignore_case(left: &str, right: &str) -> bool {
     left.eq_ignore_ascii_case(right)
 }
 
-pub(super) fn shown_json(value: &Value) -> String {
+pub(super) fn json_excerpt(value: &Value) -> String {
     match value {
         Value::Array(_) => "a list".to_owned(),
         Value::Object(_) => "an object without `stream`".to_owned(),
@@ -156,32 +164,32 @@ pub(super) fn shown_json(value: &Value) -> String {
 }
 
 /// Takes a name apart. The query (`?hints=de`) is for whoever makes the stream; matching does not look at it.
-fn parse(name: &str) -> Result<(StreamKind, Filter), RejectReason> {
+fn parse_stream_name(name: &str) -> Result<(StreamKind, StreamFilter), RejectReason> {
     let head = name.split_once('?').map_or(name, |(head, _)| head);
     let (kind, rest) = head.split_once(':').map_or((head, None), |(kind, rest)| (kind, Some(rest)));
     let kind = StreamKind::from_name(kind);
     let filter = match (&kind, rest) {
-        (StreamKind::Transcription, None) => Filter::Language(DEFAULT_LANGUAGE.to_owned()),
-        (StreamKind::Transcription, Some("auto")) => Filter::Any,
+        (StreamKind::Transcription, None) => StreamFilter::Language(DEFAULT_LANGUAGE.to_owned()),
+        (StreamKind::Transcription, Some("auto")) => StreamFilter::Any,
         (StreamKind::Transcription, Some(language)) if is_language(language) => {
-            Filter::Language(language.to_owned())
+            StreamFilter::Language(language.to_owned())
         }
         (StreamKind::Transcription, Some(_)) => return Err(RejectReason::NotALanguage),
         (StreamKind::Translation, Some(pair)) => parse_pair(pair)?,
-        (StreamKind::TouchEvent, Some(gesture)) => Filter::Gesture(gesture.to_owned()),
+        (StreamKind::TouchEvent, Some(gesture)) => StreamFilter::Gesture(gesture.to_owned()),
         (StreamKind::Other(_), _) | (_, Some(_)) => {
-            return Ok((StreamKind::Other(name.to_owned()), Filter::Any));
+            return Ok((StreamKind::Other(name.to_owned()), StreamFilter::Any));
         }
-        (_, None) => Filter::Any,
+        (_, None) => StreamFilter::Any,
     };
     Ok((kind, filter))
 }
 
-fn parse_pair(pair: &str) -> Result<Filter, RejectReason> {
+fn parse_pair(pair: &str) -> Result<StreamFilter, RejectReason> {
     match pair.split_once("-to-") {
-        Some(("all", to)) if is_language(to) => Ok(Filter::Pair { from: None, to: to.to_owned() }),
+        Some(("all", to)) if is_language(to) => Ok(StreamFilter::Pair { from: None, to: to.to_owned() }),
         Some((from, to)) if is_language(from) && is_language(to) => {
-            Ok(Filter::Pair { from: Some(from.to_owned()), to: to.to_owned() })
+            Ok(StreamFilter::Pair { from: Some(from.to_owned()), to: to.to_owned() })
         }
         _ => Err(RejectReason::NotAPair),
     }
@@ -201,24 +209,24 @@ fn is_language(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn subscription(text: &str) -> Subscription {
-        Subscription::read(&json!(text)).unwrap()
+    fn subscription(text: &str) -> StreamSubscription {
+        StreamSubscription::parse(&json!(text)).unwrap()
     }
 
-    fn speech(language: &str) -> Event {
-        Event::Transcription { language: language.to_owned() }
+    fn speech(language: &str) -> StreamEvent {
+        StreamEvent::Transcription { language: language.to_owned() }
     }
 
-    fn translated(from: &str, to: &str) -> Event {
-        Event::Translation { from: from.to_owned(), to: to.to_owned() }
+    fn translated(from: &str, to: &str) -> StreamEvent {
+        StreamEvent::Translation { from: from.to_owned(), to: to.to_owned() }
     }
 
-    fn touched(gesture: &str) -> Event {
-        Event::Touch { gesture: gesture.to_owned() }
+    fn touched(gesture: &str) -> StreamEvent {
+        StreamEvent::Touch { gesture: gesture.to_owned() }
     }
 
     fn rejects(entry: Value) -> RejectReason {
-        Subscription::read(&entry).unwrap_err().reason
+        StreamSubscription::parse(&entry).unwrap_err().reason
     }
 
     #[test]
@@ -263,13 +271,15 @@ mod tests {
 
     #[test]
     fn a_location_stream_hears_location_updates() {
-        let update = Event::Plain(StreamKind::LocationUpdate);
-        let rated = Subscription::read(&json!({ "stream": "location_stream", "rate": "realtime" })).unwrap();
+        let update = StreamEvent::Plain(StreamKind::LocationUpdate);
+        let rated =
+            StreamSubscription::parse(&json!({ "stream": "location_stream", "rate": "realtime" })).unwrap();
         assert!(rated.matches(&update) && subscription("location_stream").matches(&update));
-        assert!(!subscription("location_update").matches(&Event::Plain(StreamKind::LocationStream)));
+        assert!(!subscription("location_update").matches(&StreamEvent::Plain(StreamKind::LocationStream)));
         assert_eq!((rated.rate(), rated.stream_type()), (Some("realtime"), "location_update"));
         assert_eq!(subscription("location_stream").stream_type(), "location_stream");
-        let other = Subscription::read(&json!({ "stream": "button_press", "rate": "realtime" })).unwrap();
+        let other =
+            StreamSubscription::parse(&json!({ "stream": "button_press", "rate": "realtime" })).unwrap();
         assert_eq!((other.rate(), other.stream_type()), (None, "button_press"));
         assert_eq!(
             serde_json::to_value(&rated).unwrap(),
@@ -281,9 +291,9 @@ mod tests {
     fn unknown_names_are_taken_and_match_only_themselves() {
         let odd = subscription("augmentos:*");
         assert_eq!(odd.as_str(), "augmentos:*");
-        assert!(!odd.matches(&Event::Plain(StreamKind::ButtonPress)));
-        assert!(odd.matches(&Event::Plain(StreamKind::Other("augmentos:*".to_owned()))));
-        assert!(!subscription("button_press:x").matches(&Event::Plain(StreamKind::ButtonPress)));
+        assert!(!odd.matches(&StreamEvent::Plain(StreamKind::ButtonPress)));
+        assert!(odd.matches(&StreamEvent::Plain(StreamKind::Other("augmentos:*".to_owned()))));
+        assert!(!subscription("button_press:x").matches(&StreamEvent::Plain(StreamKind::ButtonPress)));
     }
 
     #[test]
@@ -298,13 +308,13 @@ mod tests {
         for entry in [json!(7), json!({ "rate": "high" }), json!(null), json!([]), json!("")] {
             assert_eq!(rejects(entry), RejectReason::NotAStream);
         }
-        let told = Subscription::read(&json!("transcription:english")).unwrap_err().to_string();
+        let told = StreamSubscription::parse(&json!("transcription:english")).unwrap_err().to_string();
         assert_eq!(told, "`transcription:english`: expected a language such as en-US, or auto");
     }
 
     #[test]
     fn a_subscription_has_a_longest() {
-        assert!(Subscription::read(&json!("é".repeat(MAX_SUBSCRIPTION_CHARS))).is_ok());
+        assert!(StreamSubscription::parse(&json!("é".repeat(MAX_SUBSCRIPTION_CHARS))).is_ok());
         assert_eq!(rejects(json!("x".repeat(MAX_SUBSCRIPTION_CHARS + 1))), RejectReason::TooLong);
         let rate = "x".repeat(MAX_SUBSCRIPTION_CHARS + 1);
         assert_eq!(rejects(json!({ "stream": "location_stream", "rate": rate })), RejectReason::TooLong);

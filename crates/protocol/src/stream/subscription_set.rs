@@ -4,8 +4,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    Event, Permissions,
-    subscription::{RejectReason, Rejected, Subscription, shown_json},
+    PermissionSet, StreamEvent,
+    subscription::{RejectReason, RejectedSubscription, StreamSubscription, json_excerpt},
 };
 use crate::name::shown;
 
@@ -15,28 +15,28 @@ pub const MAX_SUBSCRIPTIONS: usize = 64;
 /// Everything that one app listens to. An update replaces the whole set.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
-pub struct SubscriptionSet(Vec<Subscription>);
+pub struct SubscriptionSet(Vec<StreamSubscription>);
 
 impl SubscriptionSet {
     /// Reads the list of a `subscription_update`. What cannot be taken is dropped and reported.
-    pub fn read(entries: &[Value]) -> (Self, Vec<Rejected>) {
-        let (mut taken, mut rejected) = (Vec::<Subscription>::new(), Vec::new());
+    pub fn parse(entries: &[Value]) -> (Self, Vec<RejectedSubscription>) {
+        let (mut taken, mut rejected) = (Vec::<StreamSubscription>::new(), Vec::new());
         for entry in entries.iter().take(MAX_SUBSCRIPTIONS) {
-            match Subscription::read(entry) {
+            match StreamSubscription::parse(entry) {
                 Ok(subscription) if taken.contains(&subscription) => {}
                 Ok(subscription) => taken.push(subscription),
                 Err(reason) => rejected.push(reason),
             }
         }
         if let Some(entry) = entries.get(MAX_SUBSCRIPTIONS) {
-            let subscription = entry.as_str().map_or_else(|| shown_json(entry), shown);
-            rejected.push(Rejected { subscription, reason: RejectReason::TooMany });
+            let subscription = entry.as_str().map_or_else(|| json_excerpt(entry), shown);
+            rejected.push(RejectedSubscription { subscription, reason: RejectReason::TooMany });
         }
         (Self(taken), rejected)
     }
 
     /// Each subscription, in the order in which it came.
-    pub fn iter(&self) -> impl Iterator<Item = &Subscription> {
+    pub fn iter(&self) -> impl Iterator<Item = &StreamSubscription> {
         self.0.iter()
     }
 
@@ -46,14 +46,14 @@ impl SubscriptionSet {
     }
 
     /// Keeps what the app has declared a permission for, and gives back the rest.
-    pub fn drop_unpermitted(&mut self, declared: &Permissions) -> Vec<Subscription> {
-        self.0.extract_if(.., |subscription| !declared.allow(subscription.kind())).collect()
+    pub fn drop_unpermitted(&mut self, declared: &PermissionSet) -> Vec<StreamSubscription> {
+        self.0.extract_if(.., |subscription| !declared.allows_stream(subscription.kind())).collect()
     }
 
     /// The `streamType` of each message that goes to the app for an event: none where it may not have it, one for each
     /// subscription that matches. The permission is asked for the event itself, so that `all` is no way around it.
-    pub fn stream_types_for<'a>(&'a self, event: &Event, declared: &Permissions) -> Vec<&'a str> {
-        if !declared.allow(event.kind()) {
+    pub fn stream_types_for<'a>(&'a self, event: &StreamEvent, declared: &PermissionSet) -> Vec<&'a str> {
+        if !declared.allows_stream(event.kind()) {
             return Vec::new();
         }
         let mut types = Vec::new();
@@ -73,18 +73,18 @@ mod tests {
     use super::*;
     use crate::stream::{Permission, StreamKind};
 
-    fn speech(language: &str) -> Event {
-        Event::Transcription { language: language.to_owned() }
+    fn speech(language: &str) -> StreamEvent {
+        StreamEvent::Transcription { language: language.to_owned() }
     }
 
     #[test]
     fn a_set_has_a_largest() {
         let many: Vec<Value> = (0..=MAX_SUBSCRIPTIONS).map(|n| json!(format!("touch_event:{n}"))).collect();
-        let (set, rejected) = SubscriptionSet::read(&many);
+        let (set, rejected) = SubscriptionSet::parse(&many);
         assert_eq!((set.iter().count(), rejected.len()), (MAX_SUBSCRIPTIONS, 1));
         assert_eq!(rejected[0].reason, RejectReason::TooMany);
         assert_eq!(rejected[0].subscription, "touch_event:64");
-        assert!(SubscriptionSet::read(&many[..MAX_SUBSCRIPTIONS]).1.is_empty());
+        assert!(SubscriptionSet::parse(&many[..MAX_SUBSCRIPTIONS]).1.is_empty());
     }
 
     #[test]
@@ -96,8 +96,8 @@ mod tests {
             json!("*"),
             json!("*"),
         ];
-        let (set, rejected) = SubscriptionSet::read(&list);
-        let microphone: Permissions = [Permission::Microphone].into_iter().collect();
+        let (set, rejected) = SubscriptionSet::parse(&list);
+        let microphone: PermissionSet = [Permission::Microphone].into_iter().collect();
         assert!(rejected.is_empty());
         assert_eq!(
             set.stream_types_for(&speech("en-US"), &microphone),
@@ -108,13 +108,13 @@ mod tests {
 
     #[test]
     fn everything_is_no_way_around_a_permission() {
-        let (mut set, _) = SubscriptionSet::read(&[json!("*"), json!("VAD"), json!("button_press")]);
-        let none = Permissions::default();
+        let (mut set, _) = SubscriptionSet::parse(&[json!("*"), json!("VAD"), json!("button_press")]);
+        let none = PermissionSet::default();
         let dropped = set.drop_unpermitted(&none);
-        assert_eq!(dropped.iter().map(Subscription::as_str).collect::<Vec<_>>(), ["VAD"]);
+        assert_eq!(dropped.iter().map(StreamSubscription::as_str).collect::<Vec<_>>(), ["VAD"]);
         assert!(set.stream_types_for(&speech("en-US"), &none).is_empty());
         assert_eq!(
-            set.stream_types_for(&Event::Plain(StreamKind::ButtonPress), &none),
+            set.stream_types_for(&StreamEvent::Plain(StreamKind::ButtonPress), &none),
             ["*", "button_press"]
         );
     }

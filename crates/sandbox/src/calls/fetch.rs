@@ -12,14 +12,14 @@ use serde::Serialize;
 use toolyard_net::{NetError, OutsideUrl, UrlRefused};
 use url::Url;
 
-use super::{Calls, headers};
-use crate::link::Request;
+use super::{HostCaller, headers};
+use crate::link::FetchRequest;
 
 const AGENT: &str = concat!("Toolyard/", env!("CARGO_PKG_VERSION"));
 
 /// What a plugin sees of an answer.
 #[derive(Debug, Serialize)]
-pub(super) struct Answered {
+pub(super) struct FetchResponse {
     url: String,
     redirected: bool,
     status: u16,
@@ -30,7 +30,7 @@ pub(super) struct Answered {
 
 /// Why there is no answer. The plugin sees the text.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum FetchError {
+pub(super) enum PluginFetchError {
     #[error(
         "`{0}` is not among the hosts that this code may call; declare it under the permission `network`"
     )]
@@ -56,46 +56,46 @@ pub(super) enum FetchError {
 }
 
 /// A request on its way, which redirects may change.
-struct Going {
+struct OutgoingFetch {
     url: Url,
     method: Method,
     headers: HeaderMap,
     body: Bytes,
 }
 
-impl Calls {
-    pub(super) async fn fetch(&self, request: Request) -> Result<Answered, FetchError> {
-        let mut going = self.check(request)?;
+impl HostCaller {
+    pub(super) async fn fetch(&self, request: FetchRequest) -> Result<FetchResponse, PluginFetchError> {
+        let mut going = self.prepare_fetch(request)?;
         for hop in 0..=self.limits.redirects {
             let outside = OutsideUrl::parse(going.url.as_str(), &self.guard)?;
-            let response = self.client.send(going.request(&outside)?).await?;
+            let response = self.client.send(going.to_http_request(&outside)?).await?;
             if is_redirect(response.status) {
                 let to = response.headers.get(LOCATION).and_then(|to| to.to_str().ok());
-                let to = to.and_then(|to| going.url.join(to).ok()).ok_or(FetchError::BadRedirect)?;
+                let to = to.and_then(|to| going.url.join(to).ok()).ok_or(PluginFetchError::BadRedirect)?;
                 if !self.may_call(&to) {
-                    return Err(FetchError::RedirectNotDeclared(shown(&to)));
+                    return Err(PluginFetchError::RedirectNotDeclared(display_origin(&to)));
                 }
-                going.follow(to, response.status);
+                going.follow_redirect(to, response.status);
                 continue;
             }
             let encoding = response.headers.get(CONTENT_ENCODING).map_or(&b""[..], HeaderValue::as_bytes);
             if !encoding.is_empty() && !encoding.eq_ignore_ascii_case(b"identity") {
-                return Err(FetchError::Compressed);
+                return Err(PluginFetchError::Compressed);
             }
-            let (status, headers) = (response.status.as_u16(), headers::visible(&response.headers));
+            let (status, headers) = (response.status.as_u16(), headers::visible_headers(&response.headers));
             let body = response.bytes(self.limits.response_bytes).await?;
             let body = String::from_utf8_lossy(&body).into_owned();
-            return Ok(Answered { url: going.url.into(), redirected: hop > 0, status, headers, body });
+            return Ok(FetchResponse { url: going.url.into(), redirected: hop > 0, status, headers, body });
         }
-        Err(FetchError::TooManyRedirects(self.limits.redirects))
+        Err(PluginFetchError::TooManyRedirects(self.limits.redirects))
     }
 
-    fn check(&self, request: Request) -> Result<Going, FetchError> {
+    fn prepare_fetch(&self, request: FetchRequest) -> Result<OutgoingFetch, PluginFetchError> {
         let malformed = |error: url::ParseError| UrlRefused::Malformed(error.to_string());
         let mut url = Url::parse(&request.url).map_err(malformed)?;
         url.set_fragment(None);
         if !self.may_call(&url) {
-            return Err(FetchError::NotDeclared(shown(&url)));
+            return Err(PluginFetchError::NotDeclared(display_origin(&url)));
         }
         let method = match request.method.as_str() {
             "GET" => Method::GET,
@@ -104,24 +104,24 @@ impl Calls {
             "PUT" => Method::PUT,
             "PATCH" => Method::PATCH,
             "DELETE" => Method::DELETE,
-            other => return Err(FetchError::Method(other.to_owned())),
+            other => return Err(PluginFetchError::Method(other.to_owned())),
         };
         if request.body.is_some() && matches!(method, Method::GET | Method::HEAD) {
-            return Err(FetchError::BodyNotAllowed);
+            return Err(PluginFetchError::BodyNotAllowed);
         }
-        let mut headers = headers::sendable(&request.headers)?;
+        let mut headers = headers::check_request_headers(&request.headers)?;
         headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(AGENT));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        Ok(Going { url, method, headers, body: request.body.unwrap_or_default().into() })
+        Ok(OutgoingFetch { url, method, headers, body: request.body.unwrap_or_default().into() })
     }
 
     fn may_call(&self, url: &Url) -> bool {
-        self.permissions.hosts.iter().any(|pattern| pattern.allows(url))
+        self.permissions.hosts.iter().any(|pattern| pattern.is_match(url))
     }
 }
 
-impl Going {
-    fn request(&self, outside: &OutsideUrl) -> Result<http::Request<Full<Bytes>>, FetchError> {
+impl OutgoingFetch {
+    fn to_http_request(&self, outside: &OutsideUrl) -> Result<http::Request<Full<Bytes>>, PluginFetchError> {
         let mut request = http::Request::new(Full::new(self.body.clone()));
         *request.method_mut() = self.method.clone();
         *request.uri_mut() = outside.uri().clone();
@@ -130,7 +130,7 @@ impl Going {
     }
 
     /// As browsers do it: what was posted is not posted again elsewhere, and a key stays with its host.
-    fn follow(&mut self, to: Url, status: StatusCode) {
+    fn follow_redirect(&mut self, to: Url, status: StatusCode) {
         let status = status.as_u16();
         let becomes_get = match self.method {
             Method::GET | Method::HEAD => false,
@@ -140,7 +140,7 @@ impl Going {
         if becomes_get {
             self.method = Method::GET;
             self.body = Bytes::new();
-            headers::without_body(&mut self.headers);
+            headers::remove_body_headers(&mut self.headers);
         }
         if to.origin() != self.url.origin() {
             self.headers.remove(AUTHORIZATION);
@@ -155,6 +155,6 @@ fn is_redirect(status: StatusCode) -> bool {
 }
 
 /// Scheme, host and port: paths may hold secrets, and the text goes to logs.
-fn shown(url: &Url) -> String {
+fn display_origin(url: &Url) -> String {
     url.origin().ascii_serialization().chars().take(200).collect()
 }

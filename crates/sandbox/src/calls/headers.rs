@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
-use super::fetch::FetchError;
+use super::fetch::PluginFetchError;
 
 /// Set by us or by the connection, or names who asks.
 const FORBIDDEN: &[&str] = &[
@@ -32,10 +32,12 @@ const FORBIDDEN: &[&str] = &[
 const FORBIDDEN_STARTS: &[&str] = &["proxy-", "sec-", "x-forwarded-"];
 
 /// Checks what a plugin wants to send.
-pub(super) fn sendable(headers: &BTreeMap<String, String>) -> Result<HeaderMap, FetchError> {
+pub(super) fn check_request_headers(
+    headers: &BTreeMap<String, String>,
+) -> Result<HeaderMap, PluginFetchError> {
     let mut checked = HeaderMap::new();
     for (name, value) in headers {
-        let refused = || FetchError::Header { name: name.chars().take(60).collect() };
+        let refused = || PluginFetchError::Header { name: name.chars().take(60).collect() };
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| refused())?;
         let forbidden = FORBIDDEN.contains(&name.as_str())
             || FORBIDDEN_STARTS.iter().any(|start| name.as_str().starts_with(start));
@@ -49,13 +51,13 @@ pub(super) fn sendable(headers: &BTreeMap<String, String>) -> Result<HeaderMap, 
 }
 
 /// Takes out what belongs to a body, for a redirect that goes on without one.
-pub(super) fn without_body(headers: &mut HeaderMap) {
+pub(super) fn remove_body_headers(headers: &mut HeaderMap) {
     headers.remove(CONTENT_TYPE);
     headers.remove(CONTENT_LENGTH);
 }
 
 /// What a plugin sees of an answer: no cookies, and texts only.
-pub(super) fn visible(headers: &HeaderMap) -> BTreeMap<String, String> {
+pub(super) fn visible_headers(headers: &HeaderMap) -> BTreeMap<String, String> {
     let mut seen = BTreeMap::new();
     for name in headers.keys().filter(|name| !matches!(name.as_str(), "set-cookie" | "set-cookie2")) {
         let values: Vec<_> =
@@ -69,8 +71,8 @@ pub(super) fn visible(headers: &HeaderMap) -> BTreeMap<String, String> {
 mod tests {
     use super::*;
 
-    fn one(name: &str, value: &str) -> Result<HeaderMap, FetchError> {
-        sendable(&BTreeMap::from([(name.to_owned(), value.to_owned())]))
+    fn one(name: &str, value: &str) -> Result<HeaderMap, PluginFetchError> {
+        check_request_headers(&BTreeMap::from([(name.to_owned(), value.to_owned())]))
     }
 
     #[test]
@@ -106,7 +108,7 @@ mod tests {
         headers.append("x-b", HeaderValue::from_bytes(b"\xff").unwrap());
         let expected = [("x-a", "1, 2"), ("x-b", "\u{fffd}")];
         assert_eq!(
-            visible(&headers),
+            visible_headers(&headers),
             expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
         );
     }

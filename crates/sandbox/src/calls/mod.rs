@@ -9,20 +9,20 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 use toolyard_net::{Guard, HttpClient};
 
-use crate::job::{Host, Permissions};
-use crate::limits::Limits;
-use crate::link::{Ask, Settled};
+use crate::job::{RunPermissions, SandboxHost};
+use crate::limits::SandboxLimits;
+use crate::link::{HostCall, SettledValue};
 
-pub(crate) struct Calls {
+pub(crate) struct HostCaller {
     client: HttpClient,
     guard: Guard,
-    permissions: Permissions,
-    limits: Arc<Limits>,
+    permissions: RunPermissions,
+    limits: Arc<SandboxLimits>,
     at_once: Semaphore,
 }
 
-impl Calls {
-    pub(crate) fn new(host: &Host, permissions: Permissions, limits: Arc<Limits>) -> Self {
+impl HostCaller {
+    pub(crate) fn new(host: &SandboxHost, permissions: RunPermissions, limits: Arc<SandboxLimits>) -> Self {
         Self {
             client: host.client.clone(),
             guard: host.guard.clone(),
@@ -33,28 +33,28 @@ impl Calls {
     }
 
     /// Makes a call. The text of an error is for the code that made it.
-    pub(crate) async fn make(&self, ask: Ask) -> Result<Settled, String> {
+    pub(crate) async fn make_call(&self, ask: HostCall) -> Result<SettledValue, String> {
         let _turn = self.at_once.acquire().await.map_err(|error| error.to_string())?;
         match ask {
-            Ask::Fetch(request) => {
+            HostCall::Fetch(request) => {
                 let response = self.fetch(request).await.map_err(|error| error.to_string())?;
                 let text = serde_json::to_string(&response).map_err(|error| error.to_string())?;
-                Ok(Settled::Response(text))
+                Ok(SettledValue::Response(text))
             }
-            other => self.store(other).await.map(Settled::Value),
+            other => self.call_storage(other).await.map(SettledValue::Value),
         }
     }
 
-    async fn store(&self, ask: Ask) -> Result<String, String> {
+    async fn call_storage(&self, ask: HostCall) -> Result<String, String> {
         let storage = self.permissions.storage.as_ref().ok_or("storage needs the permission `storage`")?;
         let answer = match &ask {
-            Ask::Get { key } => {
+            HostCall::Get { key } => {
                 storage.get(key).await.map(|value| value.unwrap_or_else(|| "null".to_owned()))
             }
-            Ask::Set { key, value } => storage.set(key, value).await.map(|()| "null".to_owned()),
-            Ask::Delete { key } => storage.delete(key).await.map(|deleted| json!(deleted).to_string()),
-            Ask::Keys => storage.keys().await.map(|keys| json!(keys).to_string()),
-            Ask::Fetch(_) => Ok("null".to_owned()),
+            HostCall::Set { key, value } => storage.set(key, value).await.map(|()| "null".to_owned()),
+            HostCall::Delete { key } => storage.delete(key).await.map(|deleted| json!(deleted).to_string()),
+            HostCall::Keys => storage.keys().await.map(|keys| json!(keys).to_string()),
+            HostCall::Fetch(_) => Ok("null".to_owned()),
         };
         let text = answer.map_err(|error| error.to_string())?;
         // What is stored may be older than the limits, or come from elsewhere.

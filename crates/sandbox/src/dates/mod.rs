@@ -7,31 +7,36 @@ mod zones;
 
 use serde::Serialize;
 
-use options::Options;
+use options::DateFormatOptions;
 
 /// A piece of the text, as `formatToParts` gives it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Part {
+pub(crate) struct DatePart {
     #[serde(rename = "type")]
     kind: &'static str,
     value: String,
 }
 
 /// The parts as JSON, or the text of a `RangeError`.
-pub(crate) fn format(time: f64, options: &str, need: &str, defaults: &str) -> Result<String, String> {
-    let options = Options::read(options)?.with_defaults(need, defaults)?;
-    let zone = zones::find(options.time_zone.as_deref())?;
+pub(crate) fn format_date_parts(
+    time: f64,
+    options: &str,
+    need: &str,
+    defaults: &str,
+) -> Result<String, String> {
+    let options = DateFormatOptions::parse(options)?.with_defaults(need, defaults)?;
+    let zone = zones::find_zone(options.time_zone.as_deref())?;
     let moment = jiff::Timestamp::from_millisecond(time as i64)
         .map_err(|_| "dates are shown for the years -9999 to 9999 only".to_owned())?;
-    let parts = parts::parts(&moment.to_zoned(zone), &options);
+    let parts = parts::format_parts(&moment.to_zoned(zone), &options);
     serde_json::to_string(&parts).map_err(|error| error.to_string())
 }
 
 /// The zone that the options name, as it is written. Checks the options on the way.
-pub(crate) fn zone(options: &str) -> Result<String, String> {
-    let options = Options::read(options)?;
-    options.check()?;
-    Ok(zones::name(&zones::find(options.time_zone.as_deref())?))
+pub(crate) fn resolve_zone_name(options: &str) -> Result<String, String> {
+    let options = DateFormatOptions::parse(options)?;
+    options.check_conflicts()?;
+    Ok(zones::zone_name(&zones::find_zone(options.time_zone.as_deref())?))
 }
 
 #[cfg(test)]
@@ -47,7 +52,8 @@ mod tests {
 
     fn show(time: f64, options: Value, need: &str, defaults: &str) -> String {
         let parts: Vec<Value> =
-            serde_json::from_str(&format(time, &options.to_string(), need, defaults).unwrap()).unwrap();
+            serde_json::from_str(&format_date_parts(time, &options.to_string(), need, defaults).unwrap())
+                .unwrap();
         parts.iter().map(|part| part["value"].as_str().unwrap()).collect()
     }
 
@@ -141,14 +147,15 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_a_range_error() {
-        let error = |options: Value| format(WINTER, &options.to_string(), "any", "all").unwrap_err();
+        let error =
+            |options: Value| format_date_parts(WINTER, &options.to_string(), "any", "all").unwrap_err();
         assert_eq!(error(json!({ "timeZone": "Mars/Olympus" })), "Invalid time zone specified: Mars/Olympus");
         assert_eq!(error(json!({ "timeZone": "" })), "Invalid time zone specified: ");
         assert!(error(json!({ "month": "huge" })).contains("huge"));
         assert!(error(json!({ "dateStyle": "full", "day": "numeric" })).contains("dateStyle"));
-        assert!(zone(r#"{"timeZone":"Mars/Olympus"}"#).is_err());
-        assert!(format(9e15, "{}", "any", "all").is_err());
-        assert!(format(f64::INFINITY, "{}", "any", "all").is_err());
+        assert!(resolve_zone_name(r#"{"timeZone":"Mars/Olympus"}"#).is_err());
+        assert!(format_date_parts(9e15, "{}", "any", "all").is_err());
+        assert!(format_date_parts(f64::INFINITY, "{}", "any", "all").is_err());
     }
 
     #[test]
@@ -158,7 +165,7 @@ mod tests {
             (r#"{"timeZone":"europe/berlin"}"#, "Europe/Berlin"),
             (r#"{"timeZone":"-03:30"}"#, "-03:30"),
         ] {
-            assert_eq!(zone(options).unwrap(), expected);
+            assert_eq!(resolve_zone_name(options).unwrap(), expected);
         }
     }
 }

@@ -4,25 +4,25 @@ use serde::Deserialize;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Options {
+pub(super) struct DateFormatOptions {
     pub(super) time_zone: Option<String>,
     hour12: Option<bool>,
     hour_cycle: Option<HourCycle>,
-    date_style: Option<Style>,
-    time_style: Option<Style>,
-    pub(super) weekday: Option<Word>,
-    pub(super) year: Option<Digits>,
-    pub(super) month: Option<Month>,
-    pub(super) day: Option<Digits>,
-    pub(super) hour: Option<Digits>,
-    pub(super) minute: Option<Digits>,
-    pub(super) second: Option<Digits>,
+    date_style: Option<DateStyle>,
+    time_style: Option<DateStyle>,
+    pub(super) weekday: Option<WeekdayStyle>,
+    pub(super) year: Option<DigitStyle>,
+    pub(super) month: Option<MonthStyle>,
+    pub(super) day: Option<DigitStyle>,
+    pub(super) hour: Option<DigitStyle>,
+    pub(super) minute: Option<DigitStyle>,
+    pub(super) second: Option<DigitStyle>,
     pub(super) time_zone_name: Option<ZoneName>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Style {
+enum DateStyle {
     Full,
     Long,
     Medium,
@@ -31,14 +31,14 @@ enum Style {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Word {
+pub(super) enum WeekdayStyle {
     Long,
     Short,
     Narrow,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub(super) enum Digits {
+pub(super) enum DigitStyle {
     #[serde(rename = "numeric")]
     Numeric,
     #[serde(rename = "2-digit")]
@@ -46,7 +46,7 @@ pub(super) enum Digits {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub(super) enum Month {
+pub(super) enum MonthStyle {
     #[serde(rename = "numeric")]
     Numeric,
     #[serde(rename = "2-digit")]
@@ -75,13 +75,13 @@ enum HourCycle {
     H24,
 }
 
-impl Options {
-    pub(super) fn read(text: &str) -> Result<Self, String> {
+impl DateFormatOptions {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
         serde_json::from_str(text).map_err(|error| format!("a value is out of range: {error}"))
     }
 
     /// Styles say everything, so nothing may stand beside them.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check_conflicts(&self) -> Result<(), String> {
         let styled = self.date_style.is_some() || self.time_style.is_some();
         if styled && (self.has_date() || self.has_time() || self.time_zone_name.is_some()) {
             return Err("dateStyle and timeStyle cannot be used with single options".to_owned());
@@ -92,9 +92,9 @@ impl Options {
     /// Fills in what is shown where nothing was said. `need` is `any`, `date` or `time`: what must be there;
     /// `defaults` is `all`, `date` or `time`: what is shown if it is not.
     pub(super) fn with_defaults(mut self, need: &str, defaults: &str) -> Result<Self, String> {
-        self.check()?;
+        self.check_conflicts()?;
         if self.date_style.is_some() || self.time_style.is_some() {
-            self.write_styles_out();
+            self.expand_styles();
             return Ok(self);
         }
         let missing = match need {
@@ -103,36 +103,36 @@ impl Options {
             _ => !self.has_date() && !self.has_time(),
         };
         if missing && defaults != "time" {
-            self.year = Some(Digits::Numeric);
-            self.month = Some(Month::Numeric);
-            self.day = Some(Digits::Numeric);
+            self.year = Some(DigitStyle::Numeric);
+            self.month = Some(MonthStyle::Numeric);
+            self.day = Some(DigitStyle::Numeric);
         }
         if missing && defaults != "date" {
-            self.hour = Some(Digits::Numeric);
-            self.minute = Some(Digits::Two);
-            self.second = Some(Digits::Two);
+            self.hour = Some(DigitStyle::Numeric);
+            self.minute = Some(DigitStyle::Two);
+            self.second = Some(DigitStyle::Two);
         }
         Ok(self)
     }
 
-    fn write_styles_out(&mut self) {
+    fn expand_styles(&mut self) {
         if let Some(style) = self.date_style {
-            self.weekday = (style == Style::Full).then_some(Word::Long);
-            self.day = Some(Digits::Numeric);
+            self.weekday = (style == DateStyle::Full).then_some(WeekdayStyle::Long);
+            self.day = Some(DigitStyle::Numeric);
             (self.month, self.year) = match style {
-                Style::Full | Style::Long => (Some(Month::Long), Some(Digits::Numeric)),
-                Style::Medium => (Some(Month::Short), Some(Digits::Numeric)),
-                Style::Short => (Some(Month::Numeric), Some(Digits::Two)),
+                DateStyle::Full | DateStyle::Long => (Some(MonthStyle::Long), Some(DigitStyle::Numeric)),
+                DateStyle::Medium => (Some(MonthStyle::Short), Some(DigitStyle::Numeric)),
+                DateStyle::Short => (Some(MonthStyle::Numeric), Some(DigitStyle::Two)),
             };
         }
         if let Some(style) = self.time_style {
-            self.hour = Some(Digits::Numeric);
-            self.minute = Some(Digits::Two);
-            self.second = (style != Style::Short).then_some(Digits::Two);
+            self.hour = Some(DigitStyle::Numeric);
+            self.minute = Some(DigitStyle::Two);
+            self.second = (style != DateStyle::Short).then_some(DigitStyle::Two);
             self.time_zone_name = match style {
-                Style::Full => Some(ZoneName::Long),
-                Style::Long => Some(ZoneName::Short),
-                Style::Medium | Style::Short => None,
+                DateStyle::Full => Some(ZoneName::Long),
+                DateStyle::Long => Some(ZoneName::Short),
+                DateStyle::Medium | DateStyle::Short => None,
             };
         }
     }

@@ -25,7 +25,7 @@ const NAMED: &[(&str, &str)] = &[
 ];
 
 /// A zone by IANA name or by its distance from UTC; UTC if nothing is said. The error has the text of browsers.
-pub(super) fn find(name: Option<&str>) -> Result<TimeZone, String> {
+pub(super) fn find_zone(name: Option<&str>) -> Result<TimeZone, String> {
     let Some(name) = name else { return Ok(TimeZone::UTC) };
     if let Ok(zone) = ZONES.get(name) {
         return Ok(zone);
@@ -39,11 +39,11 @@ pub(super) fn find(name: Option<&str>) -> Result<TimeZone, String> {
 }
 
 /// How a zone is written.
-pub(super) fn name(zone: &TimeZone) -> String {
+pub(super) fn zone_name(zone: &TimeZone) -> String {
     match (zone.iana_name(), zone.to_fixed_offset()) {
         (Some(name), _) => name.to_owned(),
         (None, Ok(offset)) => {
-            let (sign, hours, minutes) = distance(offset);
+            let (sign, hours, minutes) = split_offset(offset);
             format!("{sign}{hours:02}:{minutes:02}")
         }
         (None, Err(_)) => "UTC".to_owned(),
@@ -51,19 +51,21 @@ pub(super) fn name(zone: &TimeZone) -> String {
 }
 
 /// `EST`, `GMT+9`, `UTC`.
-pub(super) fn short(moment: &Zoned) -> String {
+pub(super) fn short_zone_name(moment: &Zoned) -> String {
     if is_utc(moment) {
         return "UTC".to_owned();
     }
-    american(moment).map_or_else(|| gmt(moment.offset(), false), |(short, _)| short.to_owned())
+    american_zone_names(moment)
+        .map_or_else(|| gmt_offset_name(moment.offset(), false), |(short, _)| short.to_owned())
 }
 
 /// `Eastern Standard Time`, `GMT+09:00`, `Coordinated Universal Time`.
-pub(super) fn long(moment: &Zoned) -> String {
+pub(super) fn long_zone_name(moment: &Zoned) -> String {
     if is_utc(moment) {
         return "Coordinated Universal Time".to_owned();
     }
-    american(moment).map_or_else(|| gmt(moment.offset(), true), |(_, long)| long.to_owned())
+    american_zone_names(moment)
+        .map_or_else(|| gmt_offset_name(moment.offset(), true), |(_, long)| long.to_owned())
 }
 
 fn is_utc(moment: &Zoned) -> bool {
@@ -71,7 +73,7 @@ fn is_utc(moment: &Zoned) -> bool {
 }
 
 /// Only for zones of America and Hawaii: elsewhere the same letters mean something else.
-fn american(moment: &Zoned) -> Option<(&'static str, &'static str)> {
+fn american_zone_names(moment: &Zoned) -> Option<(&'static str, &'static str)> {
     let zone = moment.time_zone();
     let there = zone.iana_name().is_some_and(|name| {
         name.starts_with("America/") || name.starts_with("US/") || name == "Pacific/Honolulu"
@@ -80,8 +82,8 @@ fn american(moment: &Zoned) -> Option<(&'static str, &'static str)> {
     NAMED.iter().find(|(short, _)| there && *short == info.abbreviation()).copied()
 }
 
-fn gmt(offset: Offset, padded: bool) -> String {
-    let (sign, hours, minutes) = distance(offset);
+fn gmt_offset_name(offset: Offset, padded: bool) -> String {
+    let (sign, hours, minutes) = split_offset(offset);
     match (offset.is_zero(), padded, minutes) {
         (true, _, _) => "GMT".to_owned(),
         (false, true, _) => format!("GMT{sign}{hours:02}:{minutes:02}"),
@@ -90,7 +92,7 @@ fn gmt(offset: Offset, padded: bool) -> String {
     }
 }
 
-fn distance(offset: Offset) -> (char, u32, u32) {
+fn split_offset(offset: Offset) -> (char, u32, u32) {
     let minutes = offset.seconds().unsigned_abs() / 60;
     (if offset.is_negative() { '-' } else { '+' }, minutes / 60, minutes % 60)
 }

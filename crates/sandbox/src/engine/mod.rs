@@ -2,7 +2,7 @@
 //! until it has a result or is over. The engine can be made before there is anything to run, so that a run does not wait
 //! for it.
 
-mod chance;
+mod random;
 mod script;
 mod state;
 mod thrown;
@@ -21,19 +21,19 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::SandboxError;
 use crate::job::{ClockFn, RandomFn};
-use crate::limits::Limits;
-use crate::link::{Answer, Settled, ToHost};
+use crate::limits::SandboxLimits;
+use crate::link::{HostCallReply, SettledValue, ToHost};
 use crate::output;
-use script::{Kept, Script};
-use state::{RunState, State};
-use watch::Watch;
+use script::{HostScript, SavedScript};
+use state::{EngineState, RunState};
+use watch::RunWatch;
 pub(crate) use watch::processor_time;
 
 /// Stack of a thread beyond that of the engine, for the last frame before the engine notices and for our own frames.
 const STACK_HEADROOM: usize = 2 * 1024 * 1024;
 
 /// What the language brings. Without `WeakRef`, which shows when memory is collected, and `Performance`, a clock.
-type Language = (
+type LanguageIntrinsics = (
     intrinsic::Date,
     intrinsic::Eval,
     intrinsic::RegExpCompiler,
@@ -49,7 +49,7 @@ type Language = (
 pub(crate) type SendToHost = dyn Fn(ToHost) -> bool + Send;
 
 /// All that a run needs, besides an engine.
-pub(crate) struct Run {
+pub(crate) struct EngineRun {
     /// The body of an async function over `args`.
     pub(crate) source: Arc<str>,
     pub(crate) name: String,
@@ -61,11 +61,11 @@ pub(crate) struct Run {
     pub(crate) stop: CancellationToken,
     pub(crate) send: Box<SendToHost>,
     /// Ends when the caller leaves.
-    pub(crate) answers: Receiver<Answer>,
+    pub(crate) answers: Receiver<HostCallReply>,
 }
 
 /// A run that returned.
-pub(crate) struct Returned {
+pub(crate) struct EngineResult {
     pub(crate) json: Box<RawValue>,
     pub(crate) compute: Duration,
     pub(crate) host_calls: usize,
@@ -73,91 +73,91 @@ pub(crate) struct Returned {
 }
 
 /// Stack that a thread needs for a run.
-pub(crate) fn thread_stack(limits: &Limits) -> usize {
+pub(crate) fn thread_stack(limits: &SandboxLimits) -> usize {
     limits.stack + STACK_HEADROOM
 }
 
 /// An engine with our script in it and no foreign code yet. It serves one run, on the thread that made it.
-pub(crate) struct Engine {
+pub(crate) struct JsEngine {
     // The order matters: what is kept of an engine goes before the engine.
-    script: Kept,
+    script: SavedScript,
     context: Context,
     runtime: Runtime,
-    state: Rc<State>,
+    state: Rc<EngineState>,
 }
 
-impl Engine {
-    pub(crate) fn prepare(limits: Arc<Limits>, random: Arc<RandomFn>) -> Result<Self, SandboxError> {
-        let state = Rc::new(State::new(limits, random));
+impl JsEngine {
+    pub(crate) fn prepare(limits: Arc<SandboxLimits>, random: Arc<RandomFn>) -> Result<Self, SandboxError> {
+        let state = Rc::new(EngineState::new(limits, random));
         let broken = |error: rquickjs::Error| SandboxError::Broken { text: error.to_string() };
         let runtime = Runtime::new().map_err(broken)?;
         runtime.set_memory_limit(state.limits.memory);
         runtime.set_max_stack_size(state.limits.stack);
         let watching = Rc::clone(&state);
         runtime.set_interrupt_handler(Some(Box::new(move || watching.is_over())));
-        let context = Context::custom::<Language>(&runtime).map_err(broken)?;
+        let context = Context::custom::<LanguageIntrinsics>(&runtime).map_err(broken)?;
         let script = context.with(|ctx| {
-            let script = Script::install(&ctx, &state).map_err(|error| script::broken(&error))?;
-            Ok(script.keep(&ctx))
+            let script = HostScript::install(&ctx, &state).map_err(|error| script::script_error(&error))?;
+            Ok(script.save(&ctx))
         })?;
         Ok(Self { script, context, runtime, state })
     }
 
     /// Runs the code to its end. Blocks.
-    pub(crate) fn run(self, run: Run) -> Result<Returned, SandboxError> {
-        let Run { source, name, args, clock, deadline, stop, send, answers } = run;
+    pub(crate) fn run(self, run: EngineRun) -> Result<EngineResult, SandboxError> {
+        let EngineRun { source, name, args, clock, deadline, stop, send, answers } = run;
         let Self { script, context, runtime, state } = self;
-        let watch = Watch::new(&state.limits, deadline, stop, watch::processor_time);
-        state.start(RunState::new(watch, &name, clock, send));
-        let steps = Steps::start(&context, &state, &answers, script, &source, &args);
-        let returned = steps.and_then(|steps| steps.follow());
+        let watch = RunWatch::new(&state.limits, deadline, stop, watch::processor_time);
+        state.begin_run(RunState::new(watch, &name, clock, send));
+        let steps = RunLoop::start(&context, &state, &answers, script, &source, &args);
+        let returned = steps.and_then(|steps| steps.run_to_end());
         state.close_log();
         let memory = usize::try_from(runtime.memory_usage().malloc_size).unwrap_or(0);
-        let json = output::check(returned?, &state.limits)?;
-        Ok(Returned { json, compute: state.compute(), host_calls: state.asked(), memory })
+        let json = output::check_output(returned?, &state.limits)?;
+        Ok(EngineResult { json, compute: state.compute_time(), host_calls: state.call_count(), memory })
     }
 }
 
 /// Jobs that are run before we look whether there is a result. Looking is cheap; this keeps it out of the way.
 const JOBS_BETWEEN_LOOKS: usize = 32;
 
-struct Steps<'run> {
+struct RunLoop<'run> {
     context: &'run Context,
-    state: &'run State,
-    answers: &'run Receiver<Answer>,
-    script: Kept,
+    state: &'run EngineState,
+    answers: &'run Receiver<HostCallReply>,
+    script: SavedScript,
     promise: Persistent<Promise<'static>>,
 }
 
-impl<'run> Steps<'run> {
+impl<'run> RunLoop<'run> {
     /// Reads the code, and starts it.
     fn start(
         context: &'run Context,
-        state: &'run State,
-        answers: &'run Receiver<Answer>,
-        script: Kept,
+        state: &'run EngineState,
+        answers: &'run Receiver<HostCallReply>,
+        script: SavedScript,
         source: &str,
         args: &RawValue,
     ) -> Result<Self, SandboxError> {
         let promise = context.with(|ctx| {
-            let script = script.get(&ctx).map_err(|error| script::broken(&error))?;
-            let code = compile(&ctx, &script, state, source)?;
+            let script = script.restore(&ctx).map_err(|error| script::script_error(&error))?;
+            let code = compile_source(&ctx, &script, state, source)?;
             let started = script.start.call::<_, Promise<'_>>((code, args.get()));
-            let promise = started.map_err(|_| thrown::uncaught(&script, state, &ctx))?;
+            let promise = started.map_err(|_| thrown::uncaught_error(&script, state, &ctx))?;
             Ok(Persistent::save(&ctx, promise))
         })?;
         Ok(Self { context, state, answers, script, promise })
     }
 
     /// Goes on until there is a result.
-    fn follow(&self) -> Result<String, SandboxError> {
+    fn run_to_end(&self) -> Result<String, SandboxError> {
         loop {
             let more = self.run_jobs()?;
-            if let Some(text) = self.enter(|ctx, script| self.result(ctx, script))? {
+            if let Some(text) = self.with_script(|ctx, script| self.poll_result(ctx, script))? {
                 return Ok(text);
             }
             if !more {
-                self.wait()?;
+                self.wait_for_event()?;
             }
         }
     }
@@ -165,78 +165,85 @@ impl<'run> Steps<'run> {
     /// Runs some of what is ready, and says whether there may be more. Each job may make further ones, so the clock is
     /// looked at between them.
     fn run_jobs(&self) -> Result<bool, SandboxError> {
-        self.state.check()?;
+        self.state.check_limits()?;
         for _ in 0..JOBS_BETWEEN_LOOKS {
             match self.context.runtime().execute_pending_job() {
-                Ok(true) => self.state.check()?,
+                Ok(true) => self.state.check_limits()?,
                 Ok(false) => return Ok(false),
                 // What code throws in a job becomes a rejection. Only a job that found no memory fails as a whole, and
                 // whoever waits for it would wait for ever.
-                Err(_) => return self.enter(|ctx, script| Err(thrown::uncaught(script, self.state, ctx))),
+                Err(_) => {
+                    return self
+                        .with_script(|ctx, script| Err(thrown::uncaught_error(script, self.state, ctx)));
+                }
             }
         }
         Ok(true)
     }
 
     /// The result, if there is one.
-    fn result<'js>(&self, ctx: &Ctx<'js>, script: &Script<'js>) -> Result<Option<String>, SandboxError> {
-        let promise = self.promise.clone().restore(ctx).map_err(|error| script::broken(&error))?;
+    fn poll_result<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        script: &HostScript<'js>,
+    ) -> Result<Option<String>, SandboxError> {
+        let promise = self.promise.clone().restore(ctx).map_err(|error| script::script_error(&error))?;
         match promise.result::<Value<'js>>() {
-            Some(Ok(value)) => self.write(ctx, script, value).map(Some),
-            Some(Err(_)) => Err(thrown::uncaught(script, self.state, ctx)),
+            Some(Ok(value)) => self.write_result(ctx, script, value).map(Some),
+            Some(Err(_)) => Err(thrown::uncaught_error(script, self.state, ctx)),
             None => Ok(None),
         }
     }
 
     /// Waits for the next answer or timer, and passes it on.
-    fn wait(&self) -> Result<(), SandboxError> {
+    fn wait_for_event(&self) -> Result<(), SandboxError> {
         let timer = self.state.next_timer();
         if timer.is_none() && !self.state.is_waiting() {
             return Err(SandboxError::NeverSettled);
         }
         let until = timer.map_or(self.state.deadline(), |(due, _)| due.min(self.state.deadline()));
         let answer = self.answers.recv_timeout(until.saturating_duration_since(Instant::now()));
-        self.state.check()?;
+        self.state.check_limits()?;
         match answer {
-            Ok(answer) => self.settle(answer),
-            Err(RecvTimeoutError::Timeout) => timer.map_or(Ok(()), |(due, id)| self.fire(due, id)),
+            Ok(answer) => self.settle_call(answer),
+            Err(RecvTimeoutError::Timeout) => timer.map_or(Ok(()), |(due, id)| self.fire_timer(due, id)),
             Err(RecvTimeoutError::Disconnected) => Err(SandboxError::Cancelled),
         }
     }
 
-    fn settle(&self, Answer { id, outcome }: Answer) -> Result<(), SandboxError> {
-        self.state.answered();
+    fn settle_call(&self, HostCallReply { id, outcome }: HostCallReply) -> Result<(), SandboxError> {
+        self.state.count_answer();
         let (kind, text) = match outcome {
-            Ok(Settled::Value(text)) => ("ok", text),
-            Ok(Settled::Response(text)) => ("response", text),
+            Ok(SettledValue::Value(text)) => ("ok", text),
+            Ok(SettledValue::Response(text)) => ("response", text),
             Err(text) => ("error", text),
         };
-        self.enter(|ctx, script| {
+        self.with_script(|ctx, script| {
             let settled = script.settle.call::<_, ()>((id, kind, text));
-            settled.map_err(|_| thrown::uncaught(script, self.state, ctx))
+            settled.map_err(|_| thrown::uncaught_error(script, self.state, ctx))
         })
     }
 
-    fn fire(&self, due: Instant, id: u32) -> Result<(), SandboxError> {
+    fn fire_timer(&self, due: Instant, id: u32) -> Result<(), SandboxError> {
         if Instant::now() < due {
             return Ok(());
         }
         self.state.clear_timer(id);
-        self.enter(|ctx, script| {
-            script.fire.call::<_, ()>((id,)).map_err(|_| thrown::uncaught(script, self.state, ctx))
+        self.with_script(|ctx, script| {
+            script.fire.call::<_, ()>((id,)).map_err(|_| thrown::uncaught_error(script, self.state, ctx))
         })
     }
 
-    fn write<'js>(
+    fn write_result<'js>(
         &self,
         ctx: &Ctx<'js>,
-        script: &Script<'js>,
+        script: &HostScript<'js>,
         value: Value<'js>,
     ) -> Result<String, SandboxError> {
         let limit = self.state.limits.output_bytes;
         let written = script.json.call::<_, Value<'js>>((value,));
-        self.state.check()?;
-        let written = written.map_err(|_| match thrown::uncaught(script, self.state, ctx) {
+        self.state.check_limits()?;
+        let written = written.map_err(|_| match thrown::uncaught_error(script, self.state, ctx) {
             SandboxError::Thrown { text, .. } => SandboxError::NotJson { text },
             SandboxError::StackOverflow { .. } => {
                 SandboxError::OutputTooDeep { limit: self.state.limits.output_depth }
@@ -250,15 +257,15 @@ impl<'run> Steps<'run> {
             let text = "it is a function or a symbol".to_owned();
             return Err(SandboxError::NotJson { text });
         };
-        text.to_string().map_err(|_| thrown::uncaught(script, self.state, ctx))
+        text.to_string().map_err(|_| thrown::uncaught_error(script, self.state, ctx))
     }
 
-    fn enter<T>(
+    fn with_script<T>(
         &self,
-        act: impl for<'js> FnOnce(&Ctx<'js>, &Script<'js>) -> Result<T, SandboxError>,
+        act: impl for<'js> FnOnce(&Ctx<'js>, &HostScript<'js>) -> Result<T, SandboxError>,
     ) -> Result<T, SandboxError> {
         self.context.with(|ctx| {
-            let script = self.script.get(&ctx).map_err(|error| script::broken(&error))?;
+            let script = self.script.restore(&ctx).map_err(|error| script::script_error(&error))?;
             act(&ctx, &script)
         })
     }
@@ -266,22 +273,22 @@ impl<'run> Steps<'run> {
 
 /// Reads the code as the body of an async function. It may close that function and go on behind it; that gives it nothing
 /// that it does not have inside.
-fn compile<'js>(
+fn compile_source<'js>(
     ctx: &Ctx<'js>,
-    script: &Script<'js>,
-    state: &State,
+    script: &HostScript<'js>,
+    state: &EngineState,
     source: &str,
 ) -> Result<Function<'js>, SandboxError> {
     let mut options = EvalOptions::default();
     // As existing plugins were written for.
     options.strict = false;
-    options.filename = Some(state.file().to_owned());
+    options.filename = Some(state.code_file().to_owned());
     let text = format!("{}{source}\n}})", thrown::BEFORE);
     if text.contains('\0') {
         return Err(SandboxError::Syntax { text: "it has a zero byte in it".to_owned(), place: None });
     }
     let value = ctx.eval_with_options::<Value<'js>, _>(text, options);
-    let value = value.map_err(|_| match thrown::uncaught(script, state, ctx) {
+    let value = value.map_err(|_| match thrown::uncaught_error(script, state, ctx) {
         SandboxError::Thrown { text, place } => SandboxError::Syntax { text, place },
         other => other,
     })?;

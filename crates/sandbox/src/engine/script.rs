@@ -7,8 +7,8 @@ use rquickjs::context::EvalOptions;
 use rquickjs::{Ctx, Exception, Function, Object, Persistent, Value};
 use toolyard_net::MAX_URL_LENGTH;
 
-use super::chance;
-use super::state::{OWN_FILE, State};
+use super::random;
+use super::state::{EngineState, OWN_FILE};
 use crate::dates;
 use crate::error::SandboxError;
 
@@ -23,7 +23,7 @@ const SOURCE: &str = concat!(
 );
 
 /// Functions of the script. They were made before any foreign code ran and depend on nothing it can change.
-pub(super) struct Script<'js> {
+pub(super) struct HostScript<'js> {
     /// Calls the code with arguments; gives a promise.
     pub(super) start: Function<'js>,
     /// Writes a value as JSON.
@@ -36,12 +36,12 @@ pub(super) struct Script<'js> {
     pub(super) describe: Function<'js>,
 }
 
-impl<'js> Script<'js> {
-    pub(super) fn install(ctx: &Ctx<'js>, state: &Rc<State>) -> rquickjs::Result<Self> {
+impl<'js> HostScript<'js> {
+    pub(super) fn install(ctx: &Ctx<'js>, state: &Rc<EngineState>) -> rquickjs::Result<Self> {
         let mut options = EvalOptions::default();
         options.filename = Some(OWN_FILE.to_owned());
         let setup: Function<'js> = ctx.eval_with_options(SOURCE, options)?;
-        let host = host(ctx, state)?;
+        let host = host_object(ctx, state)?;
         let own: Object<'js> = setup.call((host,))?;
         Ok(Self {
             start: own.get("start")?,
@@ -54,7 +54,7 @@ impl<'js> Script<'js> {
 }
 
 /// The same functions while nobody is in the engine.
-pub(super) struct Kept {
+pub(super) struct SavedScript {
     json: Persistent<Function<'static>>,
     settle: Persistent<Function<'static>>,
     fire: Persistent<Function<'static>>,
@@ -62,9 +62,9 @@ pub(super) struct Kept {
     start: Persistent<Function<'static>>,
 }
 
-impl<'js> Script<'js> {
-    pub(super) fn keep(self, ctx: &Ctx<'js>) -> Kept {
-        Kept {
+impl<'js> HostScript<'js> {
+    pub(super) fn save(self, ctx: &Ctx<'js>) -> SavedScript {
+        SavedScript {
             json: Persistent::save(ctx, self.json),
             settle: Persistent::save(ctx, self.settle),
             fire: Persistent::save(ctx, self.fire),
@@ -74,9 +74,9 @@ impl<'js> Script<'js> {
     }
 }
 
-impl Kept {
-    pub(super) fn get<'js>(&self, ctx: &Ctx<'js>) -> rquickjs::Result<Script<'js>> {
-        Ok(Script {
+impl SavedScript {
+    pub(super) fn restore<'js>(&self, ctx: &Ctx<'js>) -> rquickjs::Result<HostScript<'js>> {
+        Ok(HostScript {
             json: self.json.clone().restore(ctx)?,
             settle: self.settle.clone().restore(ctx)?,
             fire: self.fire.clone().restore(ctx)?,
@@ -88,29 +88,29 @@ impl Kept {
 
 /// What the script may ask of us. The script is ours, but what it passes on is not: everything is checked again here or
 /// on the async side.
-fn host<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> rquickjs::Result<Object<'js>> {
+fn host_object<'js>(ctx: &Ctx<'js>, state: &Rc<EngineState>) -> rquickjs::Result<Object<'js>> {
     let host = Object::new(ctx.clone())?;
-    bounds(&host, state)?;
+    set_bounds(&host, state)?;
 
     let own = Rc::clone(state);
     host.set("isOver", Function::new(ctx.clone(), move || own.is_over())?)?;
     host.set("isProxy", Function::new(ctx.clone(), |value: Value<'js>| value.is_proxy())?)?;
     let own = Rc::clone(state);
-    let now = move || own.now().map_or(f64::NAN, |milliseconds| milliseconds as f64);
+    let now = move || own.current_millis().map_or(f64::NAN, |milliseconds| milliseconds as f64);
     host.set("now", Function::new(ctx.clone(), now)?)?;
     let own = Rc::clone(state);
-    host.set("random", Function::new(ctx.clone(), move || own.chance.next())?)?;
+    host.set("random", Function::new(ctx.clone(), move || own.generator.next())?)?;
     let own = Rc::clone(state);
     let uuid = move || {
         let mut bytes = [0; 16];
         own.fill_random(&mut bytes);
-        chance::uuid(bytes)
+        random::format_uuid(bytes)
     };
     host.set("uuid", Function::new(ctx.clone(), uuid)?)?;
 
     let own = Rc::clone(state);
     let ask = move |ctx: Ctx<'js>, kind: String, details: String| {
-        own.ask(&kind, &details).map_err(|text| Exception::throw_type(&ctx, &text))
+        own.start_call(&kind, &details).map_err(|text| Exception::throw_type(&ctx, &text))
     };
     host.set("ask", Function::new(ctx.clone(), ask)?)?;
     let own = Rc::clone(state);
@@ -121,27 +121,31 @@ fn host<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> rquickjs::Result<Object<'js>>
     let own = Rc::clone(state);
     host.set("clearTimer", Function::new(ctx.clone(), move |id: u32| own.clear_timer(id))?)?;
     let own = Rc::clone(state);
-    host.set("log", Function::new(ctx.clone(), move |level: String, text: String| own.log(&level, text))?)?;
+    host.set(
+        "log",
+        Function::new(ctx.clone(), move |level: String, text: String| own.log_line(&level, text))?,
+    )?;
     let own = Rc::clone(state);
     let uncaught = move |name: String, text: String, stack: String| {
-        let error = super::thrown::error(&own, &name, &text, &stack);
-        own.end(error);
+        let error = super::thrown::to_sandbox_error(&own, &name, &text, &stack);
+        own.end_run(error);
     };
     host.set("uncaught", Function::new(ctx.clone(), uncaught)?)?;
 
     let format = |ctx: Ctx<'js>, time: f64, options: String, need: String, defaults: String| {
-        dates::format(time, &options, &need, &defaults).map_err(|text| Exception::throw_range(&ctx, &text))
+        dates::format_date_parts(time, &options, &need, &defaults)
+            .map_err(|text| Exception::throw_range(&ctx, &text))
     };
     host.set("format", Function::new(ctx.clone(), format)?)?;
     let zone = |ctx: Ctx<'js>, options: String| {
-        dates::zone(&options).map_err(|text| Exception::throw_range(&ctx, &text))
+        dates::resolve_zone_name(&options).map_err(|text| Exception::throw_range(&ctx, &text))
     };
     host.set("zone", Function::new(ctx.clone(), zone)?)?;
     Ok(host)
 }
 
 /// Bounds that the script keeps itself, before it makes copies of long texts.
-fn bounds<'js>(host: &Object<'js>, state: &State) -> rquickjs::Result<()> {
+fn set_bounds<'js>(host: &Object<'js>, state: &EngineState) -> rquickjs::Result<()> {
     let limits = &state.limits;
     for (name, bound) in [
         ("maxUrl", MAX_URL_LENGTH),
@@ -162,6 +166,6 @@ fn bounds<'js>(host: &Object<'js>, state: &State) -> rquickjs::Result<()> {
 }
 
 /// When our own script does not start: the memory limit, or the engine.
-pub(super) fn broken(error: &rquickjs::Error) -> SandboxError {
+pub(super) fn script_error(error: &rquickjs::Error) -> SandboxError {
     SandboxError::Broken { text: format!("its script did not start ({error})") }
 }

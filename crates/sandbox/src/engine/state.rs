@@ -9,20 +9,20 @@ use serde::Deserialize;
 use tokio::time::Instant;
 
 use super::SendToHost;
-use super::chance::Chance;
-use super::watch::Watch;
+use super::random::RandomGenerator;
+use super::watch::RunWatch;
 use crate::error::SandboxError;
 use crate::job::{ClockFn, RandomFn};
-use crate::limits::Limits;
-use crate::link::{Ask, ToHost};
+use crate::limits::SandboxLimits;
+use crate::link::{HostCall, ToHost};
 use crate::outcome::{LogLevel, LogLine};
 
 /// The file name of our own part in stacks; no job can have it.
 pub(super) const OWN_FILE: &str = "toolyard:sandbox";
 
-pub(super) struct State {
-    pub(super) limits: Arc<Limits>,
-    pub(super) chance: Chance,
+pub(super) struct EngineState {
+    pub(super) limits: Arc<SandboxLimits>,
+    pub(super) generator: RandomGenerator,
     random: Arc<RandomFn>,
     started: OnceCell<RunState>,
     next_id: Cell<u32>,
@@ -35,7 +35,7 @@ pub(super) struct State {
 
 /// What is known once there is something to run.
 pub(super) struct RunState {
-    pub(super) watch: Watch,
+    pub(super) watch: RunWatch,
     /// The name of the author's code in stacks.
     file: String,
     /// Only with the permission.
@@ -44,26 +44,31 @@ pub(super) struct RunState {
 }
 
 impl RunState {
-    pub(super) fn new(watch: Watch, name: &str, clock: Option<Arc<ClockFn>>, send: Box<SendToHost>) -> Self {
+    pub(super) fn new(
+        watch: RunWatch,
+        name: &str,
+        clock: Option<Arc<ClockFn>>,
+        send: Box<SendToHost>,
+    ) -> Self {
         Self { watch, file: file_name(name), clock, send }
     }
 }
 
 /// Details of a call of the storage.
 #[derive(Deserialize)]
-struct Entry {
+struct StorageCallDetails {
     key: String,
     #[serde(default)]
     value: String,
 }
 
-impl State {
-    pub(super) fn new(limits: Arc<Limits>, random: Arc<RandomFn>) -> Self {
+impl EngineState {
+    pub(super) fn new(limits: Arc<SandboxLimits>, random: Arc<RandomFn>) -> Self {
         let mut seed = [0; 32];
         random(&mut seed);
         Self {
             limits,
-            chance: Chance::new(seed),
+            generator: RandomGenerator::new(seed),
             random,
             started: OnceCell::new(),
             next_id: Cell::new(1),
@@ -76,47 +81,47 @@ impl State {
     }
 
     /// The run begins. An engine has one run, so a second beginning changes nothing.
-    pub(super) fn start(&self, run: RunState) {
+    pub(super) fn begin_run(&self, run: RunState) {
         let _ = self.started.set(run);
     }
 
-    fn watch(&self) -> Option<&Watch> {
+    fn run_watch(&self) -> Option<&RunWatch> {
         self.started.get().map(|run| &run.watch)
     }
 
     pub(super) fn is_over(&self) -> bool {
-        self.watch().is_some_and(Watch::is_over)
+        self.run_watch().is_some_and(RunWatch::is_over)
     }
 
-    pub(super) fn check(&self) -> Result<(), SandboxError> {
-        self.watch().map_or(Ok(()), Watch::check)
+    pub(super) fn check_limits(&self) -> Result<(), SandboxError> {
+        self.run_watch().map_or(Ok(()), RunWatch::check_limits)
     }
 
-    pub(super) fn ended(&self) -> Option<SandboxError> {
-        self.watch().and_then(Watch::ended)
+    pub(super) fn end_reason(&self) -> Option<SandboxError> {
+        self.run_watch().and_then(RunWatch::end_reason)
     }
 
-    pub(super) fn end(&self, why: SandboxError) {
-        if let Some(watch) = self.watch() {
-            watch.end(why);
+    pub(super) fn end_run(&self, why: SandboxError) {
+        if let Some(watch) = self.run_watch() {
+            watch.end_run(why);
         }
     }
 
-    pub(super) fn compute(&self) -> Duration {
-        self.watch().map_or(Duration::ZERO, Watch::compute)
+    pub(super) fn compute_time(&self) -> Duration {
+        self.run_watch().map_or(Duration::ZERO, RunWatch::compute_time)
     }
 
     /// When the run is over; now if there is none.
     pub(super) fn deadline(&self) -> Instant {
-        self.watch().map_or_else(Instant::now, |watch| watch.deadline)
+        self.run_watch().map_or_else(Instant::now, |watch| watch.deadline)
     }
 
-    pub(super) fn file(&self) -> &str {
+    pub(super) fn code_file(&self) -> &str {
         self.started.get().map_or("", |run| &run.file)
     }
 
     /// The present in milliseconds, for code that may know it.
-    pub(super) fn now(&self) -> Option<i64> {
+    pub(super) fn current_millis(&self) -> Option<i64> {
         self.started.get()?.clock.as_ref().map(|clock| clock())
     }
 
@@ -124,29 +129,29 @@ impl State {
         (self.random)(bytes);
     }
 
-    fn send(&self, message: ToHost) -> bool {
+    fn send_to_host(&self, message: ToHost) -> bool {
         self.started.get().is_some_and(|run| (run.send)(message))
     }
 
-    fn id(&self) -> u32 {
+    fn next_id(&self) -> u32 {
         let id = self.next_id.get();
         self.next_id.set(id.wrapping_add(1));
         id
     }
 
     /// Passes a call on. The text is for the code that made it.
-    pub(super) fn ask(&self, kind: &str, details: &str) -> Result<u32, String> {
+    pub(super) fn start_call(&self, kind: &str, details: &str) -> Result<u32, String> {
         if self.asked.get() >= self.limits.host_calls {
             let error = SandboxError::TooManyHostCalls { limit: self.limits.host_calls };
             let text = error.to_string();
-            self.end(error);
+            self.end_run(error);
             return Err(text);
         }
-        let ask = read(kind, details)?;
-        ask.check(&self.limits)?;
-        let id = self.id();
-        if !self.send(ToHost::Ask { id, ask }) {
-            self.end(SandboxError::Cancelled);
+        let ask = parse_call(kind, details)?;
+        ask.check_sizes(&self.limits)?;
+        let id = self.next_id();
+        if !self.send_to_host(ToHost::Ask { id, ask }) {
+            self.end_run(SandboxError::Cancelled);
             return Err("the run is over".to_owned());
         }
         self.asked.set(self.asked.get() + 1);
@@ -157,11 +162,11 @@ impl State {
         self.answered.get() < self.asked.get()
     }
 
-    pub(super) fn answered(&self) {
+    pub(super) fn count_answer(&self) {
         self.answered.set(self.answered.get() + 1);
     }
 
-    pub(super) fn asked(&self) -> usize {
+    pub(super) fn call_count(&self) -> usize {
         self.asked.get()
     }
 
@@ -174,7 +179,7 @@ impl State {
         // Also for what is not a number, or below zero.
         let delay = Duration::try_from_secs_f64(milliseconds.max(0.0) / 1000.0).unwrap_or(Duration::MAX);
         let longest = self.limits.time;
-        let id = self.id();
+        let id = self.next_id();
         timers.push((Instant::now() + delay.min(longest), id));
         Ok(id)
     }
@@ -189,7 +194,7 @@ impl State {
     }
 
     /// Passes a line on, or counts it among the dropped.
-    pub(super) fn log(&self, level: &str, text: String) {
+    pub(super) fn log_line(&self, level: &str, text: String) {
         if self.lines.get() >= self.limits.log_lines {
             self.dropped.set(self.dropped.get() + 1);
             return;
@@ -209,23 +214,24 @@ impl State {
 
     fn send_line(&self, line: LogLine) {
         // Nobody listens any more: the run will notice by itself.
-        let _ = self.send(ToHost::Log(line));
+        let _ = self.send_to_host(ToHost::Log(line));
     }
 }
 
-fn read(kind: &str, details: &str) -> Result<Ask, String> {
+fn parse_call(kind: &str, details: &str) -> Result<HostCall, String> {
     match kind {
         "fetch" => {
-            return serde_json::from_str(details).map(Ask::Fetch).map_err(|error| error.to_string());
+            return serde_json::from_str(details).map(HostCall::Fetch).map_err(|error| error.to_string());
         }
-        "keys" => return Ok(Ask::Keys),
+        "keys" => return Ok(HostCall::Keys),
         _ => {}
     }
-    let Entry { key, value } = serde_json::from_str(details).map_err(|error| error.to_string())?;
+    let StorageCallDetails { key, value } =
+        serde_json::from_str(details).map_err(|error| error.to_string())?;
     match kind {
-        "get" => Ok(Ask::Get { key }),
-        "set" => Ok(Ask::Set { key, value }),
-        "delete" => Ok(Ask::Delete { key }),
+        "get" => Ok(HostCall::Get { key }),
+        "set" => Ok(HostCall::Set { key, value }),
+        "delete" => Ok(HostCall::Delete { key }),
         other => Err(format!("there is no call `{other}`")),
     }
 }

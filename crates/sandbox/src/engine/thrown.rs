@@ -2,44 +2,48 @@
 
 use rquickjs::{Ctx, Object, Value};
 
-use super::script::Script;
-use super::state::State;
-use crate::error::{Place, SandboxError};
+use super::script::HostScript;
+use super::state::EngineState;
+use crate::error::{SandboxError, SourcePosition};
 
 /// What stands before the author's first line, on the same line.
 pub(super) const BEFORE: &str = "(async function (args) {";
 
 /// An error that nobody caught.
-pub(super) fn uncaught<'js>(script: &Script<'js>, state: &State, ctx: &Ctx<'js>) -> SandboxError {
+pub(super) fn uncaught_error<'js>(
+    script: &HostScript<'js>,
+    state: &EngineState,
+    ctx: &Ctx<'js>,
+) -> SandboxError {
     let value = ctx.catch();
-    if let Some(ended) = state.ended() {
+    if let Some(ended) = state.end_reason() {
         return ended;
     }
     // When there is not even memory for the error, the engine throws null.
-    let told = if value.is_null() { None } else { describe(script, value) };
+    let told = if value.is_null() { None } else { describe_thrown(script, value) };
     // Reading it may have run foreign code, for too long.
-    if let Some(ended) = state.ended() {
+    if let Some(ended) = state.end_reason() {
         return ended;
     }
     match told {
-        Some((name, text, stack)) => error(state, &name, &text, &stack),
+        Some((name, text, stack)) => to_sandbox_error(state, &name, &text, &stack),
         None => out_of_memory(state),
     }
 }
 
-fn describe<'js>(script: &Script<'js>, value: Value<'js>) -> Option<(String, String, String)> {
+fn describe_thrown<'js>(script: &HostScript<'js>, value: Value<'js>) -> Option<(String, String, String)> {
     let told: Object<'js> = script.describe.call((value,)).ok()?;
     Some((told.get("name").ok()?, told.get("text").ok()?, told.get("stack").ok()?))
 }
 
-pub(super) fn out_of_memory(state: &State) -> SandboxError {
+pub(super) fn out_of_memory(state: &EngineState) -> SandboxError {
     SandboxError::OutOfMemory { limit: state.limits.memory }
 }
 
 /// The engine says by these two names and texts alone that a limit was hit. Code that throws the same by itself fools
 /// nobody but its author.
-pub(super) fn error(state: &State, name: &str, text: &str, stack: &str) -> SandboxError {
-    let place = place(stack, state.file());
+pub(super) fn to_sandbox_error(state: &EngineState, name: &str, text: &str, stack: &str) -> SandboxError {
+    let place = innermost_position(stack, state.code_file());
     match (name, text) {
         ("InternalError", "out of memory") => out_of_memory(state),
         ("RangeError", "Maximum call stack size exceeded") => SandboxError::StackOverflow { place },
@@ -49,13 +53,13 @@ pub(super) fn error(state: &State, name: &str, text: &str, stack: &str) -> Sandb
 }
 
 /// The innermost place in the author's code.
-fn place(stack: &str, file: &str) -> Option<Place> {
+fn innermost_position(stack: &str, file: &str) -> Option<SourcePosition> {
     stack.lines().find_map(|line| {
         let (_, numbers) = line.rsplit_once(&format!("{file}:"))?;
         let (line, column) = numbers.trim_end_matches(')').split_once(':')?;
         let (line, column): (u32, u32) = (line.parse().ok()?, column.parse().ok()?);
         let before = if line == 1 { BEFORE.len() as u32 } else { 0 };
-        Some(Place { line, column: column.saturating_sub(before).max(1) })
+        Some(SourcePosition { line, column: column.saturating_sub(before).max(1) })
     })
 }
 
@@ -66,15 +70,21 @@ mod tests {
     #[test]
     fn the_first_place_in_the_authors_code_counts() {
         let stack = "    at parse (native)\n    at parse (toolyard:sandbox:3:4)\n    at f (a.js:7:12)\n    at a.js:9:1\n";
-        assert_eq!(place(stack, "a.js"), Some(Place { line: 7, column: 12 }));
-        assert_eq!(place("    at a.js:1:25\n", "a.js"), Some(Place { line: 1, column: 1 }));
-        assert_eq!(place("    at a.js:1:2\n", "a.js"), Some(Place { line: 1, column: 1 }));
+        assert_eq!(innermost_position(stack, "a.js"), Some(SourcePosition { line: 7, column: 12 }));
+        assert_eq!(
+            innermost_position("    at a.js:1:25\n", "a.js"),
+            Some(SourcePosition { line: 1, column: 1 })
+        );
+        assert_eq!(
+            innermost_position("    at a.js:1:2\n", "a.js"),
+            Some(SourcePosition { line: 1, column: 1 })
+        );
     }
 
     #[test]
     fn a_stack_of_any_form_is_read() {
         for stack in ["", "a.js", "a.js:", "a.js:x:y", "a.js:1", "a.js:99999999999:1", "a.js:1:2:3"] {
-            assert_eq!(place(stack, "a.js"), None, "{stack}");
+            assert_eq!(innermost_position(stack, "a.js"), None, "{stack}");
         }
     }
 }

@@ -8,12 +8,12 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::SandboxError;
-use crate::limits::Limits;
+use crate::limits::SandboxLimits;
 
 /// Work that a thread has done. Passed in, so that a test can do work without doing any.
 pub(super) type WorkFn = fn() -> Duration;
 
-pub(super) struct Watch {
+pub(super) struct RunWatch {
     pub(super) deadline: Instant,
     time: Duration,
     compute: Duration,
@@ -30,8 +30,13 @@ pub(crate) fn processor_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 
-impl Watch {
-    pub(super) fn new(limits: &Limits, deadline: Instant, stop: CancellationToken, work: WorkFn) -> Self {
+impl RunWatch {
+    pub(super) fn new(
+        limits: &SandboxLimits,
+        deadline: Instant,
+        stop: CancellationToken,
+        work: WorkFn,
+    ) -> Self {
         Self {
             deadline,
             time: limits.time,
@@ -44,12 +49,12 @@ impl Watch {
     }
 
     /// Ends the run.
-    pub(super) fn end(&self, why: SandboxError) {
+    pub(super) fn end_run(&self, why: SandboxError) {
         self.ended.borrow_mut().get_or_insert(why);
     }
 
     /// Why the run ended, if it did.
-    pub(super) fn ended(&self) -> Option<SandboxError> {
+    pub(super) fn end_reason(&self) -> Option<SandboxError> {
         self.ended.borrow().clone()
     }
 
@@ -62,22 +67,22 @@ impl Watch {
             SandboxError::Cancelled
         } else if Instant::now() >= self.deadline {
             SandboxError::TimedOut { limit: self.time, stuck: false }
-        } else if self.compute() > self.compute {
+        } else if self.compute_time() > self.compute {
             SandboxError::TooMuchWork { limit: self.compute }
         } else {
             return false;
         };
-        self.end(why);
+        self.end_run(why);
         true
     }
 
     /// The same as a result.
-    pub(super) fn check(&self) -> Result<(), SandboxError> {
-        if self.is_over() { Err(self.ended().unwrap_or(SandboxError::Cancelled)) } else { Ok(()) }
+    pub(super) fn check_limits(&self) -> Result<(), SandboxError> {
+        if self.is_over() { Err(self.end_reason().unwrap_or(SandboxError::Cancelled)) } else { Ok(()) }
     }
 
     /// Work so far.
-    pub(super) fn compute(&self) -> Duration {
+    pub(super) fn compute_time(&self) -> Duration {
         (self.work)().saturating_sub(self.before)
     }
 }
@@ -94,31 +99,34 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn waiting_is_no_work_and_the_first_reason_counts() {
-        let limits =
-            Limits { time: Duration::from_secs(10), compute: Duration::from_secs(2), ..Limits::default() };
+        let limits = SandboxLimits {
+            time: Duration::from_secs(10),
+            compute: Duration::from_secs(2),
+            ..SandboxLimits::default()
+        };
         let deadline = Instant::now() + limits.time;
-        let watch = Watch::new(&limits, deadline, CancellationToken::new(), || WORK.get());
+        let watch = RunWatch::new(&limits, deadline, CancellationToken::new(), || WORK.get());
         tokio::time::advance(Duration::from_secs(9)).await;
         WORK.set(Duration::from_secs(9));
-        assert_eq!(watch.check(), Ok(()));
+        assert_eq!(watch.check_limits(), Ok(()));
         WORK.set(Duration::from_millis(9_001));
-        assert_eq!(watch.check(), Err(SandboxError::TooMuchWork { limit: limits.compute }));
+        assert_eq!(watch.check_limits(), Err(SandboxError::TooMuchWork { limit: limits.compute }));
         tokio::time::advance(Duration::from_secs(10)).await;
-        watch.end(SandboxError::Cancelled);
-        assert_eq!(watch.ended(), Some(SandboxError::TooMuchWork { limit: limits.compute }));
+        watch.end_run(SandboxError::Cancelled);
+        assert_eq!(watch.end_reason(), Some(SandboxError::TooMuchWork { limit: limits.compute }));
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_caller_who_leaves_counts_before_the_time() {
-        let limits = Limits::default();
+        let limits = SandboxLimits::default();
         let stop = CancellationToken::new();
-        let watch = Watch::new(&limits, Instant::now() + limits.time, stop.clone(), || Duration::ZERO);
+        let watch = RunWatch::new(&limits, Instant::now() + limits.time, stop.clone(), || Duration::ZERO);
         let late =
-            Watch::new(&limits, Instant::now() + limits.time, CancellationToken::new(), || Duration::ZERO);
+            RunWatch::new(&limits, Instant::now() + limits.time, CancellationToken::new(), || Duration::ZERO);
         tokio::time::advance(limits.time).await;
         stop.cancel();
-        assert_eq!(watch.check(), Err(SandboxError::Cancelled));
-        assert_eq!(late.check(), Err(SandboxError::TimedOut { limit: limits.time, stuck: false }));
+        assert_eq!(watch.check_limits(), Err(SandboxError::Cancelled));
+        assert_eq!(late.check_limits(), Err(SandboxError::TimedOut { limit: limits.time, stuck: false }));
     }
 
     #[test]

@@ -12,12 +12,12 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::confine;
-use super::wire::{self, DoneMessage, FromWorker, RunMessage, ToWorker, Work};
-use crate::engine::{self, Engine, Run};
+use super::wire::{self, DoneMessage, FromWorker, RunMessage, ToWorker, WorkerTask};
+use crate::engine::{self, EngineRun, JsEngine};
 use crate::error::SandboxError;
 use crate::job::{ClockFn, RandomFn};
-use crate::limits::Limits;
-use crate::link::{Answer, ToHost};
+use crate::limits::SandboxLimits;
+use crate::link::{HostCallReply, ToHost};
 
 /// A function that a worker brings besides the engine. It takes and gives JSON, and is asked to end by the function that is
 /// passed to it; what does not end is killed.
@@ -31,22 +31,22 @@ pub struct NativeFunction {
 const NATIVE_STACK: usize = 32 * 1024 * 1024;
 
 /// A run as the reading thread hands it to the engine's.
-struct Assignment {
+struct ReceivedRun {
     message: RunMessage,
     stop: CancellationToken,
-    answers: Receiver<Answer>,
+    answers: Receiver<HostCallReply>,
 }
 
 /// The run that is under way, as the reading thread knows it.
-struct Current {
+struct ActiveRun {
     stop: CancellationToken,
-    answer: SyncSender<Answer>,
+    answer: SyncSender<HostCallReply>,
 }
 
 /// Serves runs over standard input, which has to be the socket of a [`WorkerPool`](super::WorkerPool), until that closes.
 /// Does not return.
 pub fn serve_worker(natives: &'static [NativeFunction]) -> ! {
-    let code = match serve(natives) {
+    let code = match serve_runs(natives) {
         Ok(()) => 0,
         // The parent closed the socket or was killed.
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => 0,
@@ -61,12 +61,12 @@ pub(super) fn end_worker(code: i32) -> ! {
     std::process::exit(code)
 }
 
-fn serve(natives: &'static [NativeFunction]) -> io::Result<()> {
+fn serve_runs(natives: &'static [NativeFunction]) -> io::Result<()> {
     let stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-    let ToWorker::Setup(limits) = wire::read(&stream)? else {
+    let ToWorker::Setup(limits) = wire::read_message(&stream)? else {
         return Err(io::ErrorKind::InvalidData.into());
     };
-    let limits = Arc::new(limits.within_reason());
+    let limits = Arc::new(limits.clamped());
     confine::limit_resources(&limits)?;
     let (assign, assignments) = sync_channel(1);
     let (started, starts) = sync_channel(1);
@@ -78,25 +78,29 @@ fn serve(natives: &'static [NativeFunction]) -> io::Result<()> {
         let _guard = ExitGuard;
         started.send(()).map_err(|_| io::ErrorKind::BrokenPipe)?;
         let Ok(confined) = begins.recv() else { return Ok(()) };
-        work(&sends, &works, natives, confined, &assignments)
+        run_assignments(&sends, &works, natives, confined, &assignments)
     })?;
     // The filter holds for all threads and lets no other start. One that is still starting needs calls that it forbids, and
     // dies without them: so this waits until the engine's thread is at our code.
     starts.recv().map_err(|_| io::ErrorKind::BrokenPipe)?;
     begin.send(confine::forbid_system_calls()).map_err(|_| io::ErrorKind::BrokenPipe)?;
-    follow(&stream, &limits, &assign)
+    read_parent_messages(&stream, &limits, &assign)
 }
 
 /// Reads what the parent says, also while the engine computes: so it learns at once that the parent is gone.
-fn follow(stream: &UnixStream, limits: &Limits, assign: &SyncSender<Assignment>) -> io::Result<()> {
-    let mut current: Option<Current> = None;
+fn read_parent_messages(
+    stream: &UnixStream,
+    limits: &SandboxLimits,
+    assign: &SyncSender<ReceivedRun>,
+) -> io::Result<()> {
+    let mut current: Option<ActiveRun> = None;
     loop {
-        match wire::read(stream)? {
+        match wire::read_message(stream)? {
             ToWorker::Run(message) => {
                 let (answer, answers) = sync_channel(limits.host_calls);
                 let stop = CancellationToken::new();
-                current = Some(Current { stop: stop.clone(), answer });
-                let assignment = Assignment { message, stop, answers };
+                current = Some(ActiveRun { stop: stop.clone(), answer });
+                let assignment = ReceivedRun { message, stop, answers };
                 assign.send(assignment).map_err(|_| io::ErrorKind::BrokenPipe)?;
             }
             ToWorker::Answer(answer) => {
@@ -117,44 +121,47 @@ fn follow(stream: &UnixStream, limits: &Limits, assign: &SyncSender<Assignment>)
 }
 
 /// The engine's thread.
-fn work(
+fn run_assignments(
     stream: &UnixStream,
-    limits: &Arc<Limits>,
+    limits: &Arc<SandboxLimits>,
     natives: &[NativeFunction],
     confined: bool,
-    assignments: &Receiver<Assignment>,
+    assignments: &Receiver<ReceivedRun>,
 ) -> io::Result<()> {
     let random: Arc<RandomFn> = Arc::new(confine::fill_random);
-    let prepare = || Engine::prepare(Arc::clone(limits), Arc::clone(&random)).map_err(io::Error::other);
+    let prepare = || JsEngine::prepare(Arc::clone(limits), Arc::clone(&random)).map_err(io::Error::other);
     let mut prepared = None;
     loop {
         let engine = match prepared.take() {
             Some(engine) => engine,
             None => prepare()?,
         };
-        wire::write(stream, &FromWorker::Ready { confined })?;
+        wire::write_message(stream, &FromWorker::Ready { confined })?;
         let Ok(assignment) = assignments.recv() else { return Ok(()) };
         confine::limit_processor_time(limits);
         let done = match &assignment.message.work {
-            Work::Code(_) => run_code(engine, assignment, stream, limits),
-            Work::Native(name) => {
+            WorkerTask::Code(_) => run_code(engine, assignment, stream, limits),
+            WorkerTask::Native(name) => {
                 prepared = Some(engine);
                 let native = natives.iter().find(|native| native.name == name);
-                native.map_or_else(|| Err(unknown(name)), |native| call_native(native, &assignment, limits))
+                native.map_or_else(
+                    || Err(unknown_function(name)),
+                    |native| call_native(native, &assignment, limits),
+                )
             }
         };
-        wire::write(stream, &FromWorker::Done(done.map_err(without_cause)))?;
+        wire::write_message(stream, &FromWorker::Done(done.map_err(without_cause)))?;
     }
 }
 
 fn run_code(
-    engine: Engine,
-    assignment: Assignment,
+    engine: JsEngine,
+    assignment: ReceivedRun,
     stream: &UnixStream,
-    limits: &Limits,
+    limits: &SandboxLimits,
 ) -> Result<DoneMessage, SandboxError> {
-    let Assignment { message, stop, answers } = assignment;
-    let Work::Code(source) = message.work else { return Err(unknown(&message.name)) };
+    let ReceivedRun { message, stop, answers } = assignment;
+    let WorkerTask::Code(source) = message.work else { return Err(unknown_function(&message.name)) };
     let began = Instant::now();
     let clock = message.now.map(|now| -> Arc<ClockFn> {
         Arc::new(move || now.saturating_add(i64::try_from(began.elapsed().as_millis()).unwrap_or(0)))
@@ -166,9 +173,9 @@ fn run_code(
             ToHost::Log(line) => FromWorker::Log(line),
             ToHost::Ask { id, ask } => FromWorker::Ask { id, ask },
         };
-        wire::write(&sends, &message).is_ok()
+        wire::write_message(&sends, &message).is_ok()
     };
-    let run = Run {
+    let run = EngineRun {
         source: source.into(),
         name: message.name,
         args: message.args,
@@ -185,8 +192,8 @@ fn run_code(
 
 fn call_native(
     native: &NativeFunction,
-    assignment: &Assignment,
-    limits: &Limits,
+    assignment: &ReceivedRun,
+    limits: &SandboxLimits,
 ) -> Result<DoneMessage, SandboxError> {
     let end = Instant::now() + assignment.message.time.min(limits.time);
     let stop = &assignment.stop;
@@ -201,7 +208,7 @@ fn call_native(
     Ok(DoneMessage { json, compute: engine::processor_time().saturating_sub(before), memory: 0 })
 }
 
-fn unknown(name: &str) -> SandboxError {
+fn unknown_function(name: &str) -> SandboxError {
     SandboxError::Broken { text: format!("the worker has no function `{name}`") }
 }
 

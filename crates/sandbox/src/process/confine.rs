@@ -6,7 +6,7 @@ use std::io;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::limits::Limits;
+use crate::limits::SandboxLimits;
 
 /// Address space besides the memory of the engine: the program, stacks, and what allocators reserve without using it.
 const ADDRESS_SPACE: u64 = 2 * 1024 * 1024 * 1024;
@@ -17,17 +17,17 @@ const MAX_DESCRIPTORS: u64 = 16;
 /// Seconds of processor time beyond the limit of a run: a run notices by itself if it can.
 const PROCESSOR_GRACE: u64 = 1;
 
-fn limit(resource: Resource, most: u64) -> io::Result<()> {
+fn set_limit(resource: Resource, most: u64) -> io::Result<()> {
     Ok(setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?)
 }
 
 /// Bounds that hold for the whole life of the process.
-pub(super) fn limit_resources(limits: &Limits) -> io::Result<()> {
+pub(super) fn limit_resources(limits: &SandboxLimits) -> io::Result<()> {
     let memory = u64::try_from(limits.memory).unwrap_or(u64::MAX);
-    limit(Resource::As, ADDRESS_SPACE.saturating_add(memory.saturating_mul(2)))?;
-    limit(Resource::Nofile, MAX_DESCRIPTORS)?;
-    limit(Resource::Core, 0)?;
-    limit(Resource::Fsize, 0)?;
+    set_limit(Resource::As, ADDRESS_SPACE.saturating_add(memory.saturating_mul(2)))?;
+    set_limit(Resource::Nofile, MAX_DESCRIPTORS)?;
+    set_limit(Resource::Core, 0)?;
+    set_limit(Resource::Fsize, 0)?;
     // If the machine runs out of memory, a worker goes first. Where this cannot be said, the order is the system's.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     Ok(())
@@ -35,7 +35,7 @@ pub(super) fn limit_resources(limits: &Limits) -> io::Result<()> {
 
 /// The system ends the process when a run computes for much longer than it may: also where the engine does not look at
 /// the clock, and whatever the parent does meanwhile.
-pub(super) fn limit_processor_time(limits: &Limits) {
+pub(super) fn limit_processor_time(limits: &SandboxLimits) {
     let used = u64::try_from(clock_gettime(ClockId::ProcessCPUTime).tv_sec).unwrap_or(0);
     let most = limits.compute.as_secs().saturating_add(1 + PROCESSOR_GRACE).saturating_add(used);
     // The hard limit stays, so that the next run can have as much. The parent kills where this fails.
@@ -59,7 +59,7 @@ pub(super) fn fill_random(bytes: &mut [u8]) {
 /// processes, no new code in memory. Says whether this machine can do that.
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) fn forbid_system_calls() -> bool {
-    filter().is_ok_and(|filter| seccompiler::apply_filter_all_threads(&filter).is_ok())
+    build_syscall_filter().is_ok_and(|filter| seccompiler::apply_filter_all_threads(&filter).is_ok())
 }
 
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
@@ -68,7 +68,7 @@ pub(super) fn forbid_system_calls() -> bool {
 }
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-fn filter() -> Result<seccompiler::BpfProgram, seccompiler::BackendError> {
+fn build_syscall_filter() -> Result<seccompiler::BpfProgram, seccompiler::BackendError> {
     use seccompiler::{
         SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
     };

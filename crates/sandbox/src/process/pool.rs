@@ -12,13 +12,13 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::slots::{RunOwner, RunSlot, RunSlots, SlotLimits};
-use super::supervise::{Assignment, FinishedRun, RunEnd, Supervisor};
-use super::wire::Work;
+use super::supervise::{FinishedRun, RunAssignment, RunEnd, RunSupervisor};
+use super::wire::WorkerTask;
 use super::worker::{WorkerCommand, WorkerError, WorkerFault, WorkerProcess, describe_exit};
 use crate::error::SandboxError;
-use crate::job::{Host, Job, Permissions};
-use crate::limits::Limits;
-use crate::outcome::{LogLine, Outcome, Used};
+use crate::job::{RunPermissions, SandboxHost, SandboxJob};
+use crate::limits::SandboxLimits;
+use crate::outcome::{LogLine, RunOutcome, RunUsage};
 
 /// How long a worker may take to start, or to prepare its engine.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
@@ -31,16 +31,16 @@ const MAX_RUNS_PER_WORKER: usize = 500;
 pub struct PoolParts {
     pub command: WorkerCommand,
     /// Of each run. Those on threads (`runs`, `waiting`, `abandoned`) do not count here.
-    pub limits: Limits,
+    pub limits: SandboxLimits,
     pub slots: SlotLimits,
-    pub host: Host,
+    pub host: SandboxHost,
     /// What a stop of the program waits for.
     pub tasks: TaskTracker,
 }
 
 /// What to run, and on whose account.
 pub struct RunRequest {
-    pub job: Job,
+    pub job: SandboxJob,
     pub owner: RunOwner,
     /// Called if the worker had to be killed, or died, because of this run; perhaps after the caller left.
     pub on_kill: Box<dyn FnOnce() + Send>,
@@ -57,14 +57,14 @@ pub struct NativeRequest {
 /// Runs foreign code in child processes. Clones share them.
 #[derive(Clone)]
 pub struct WorkerPool {
-    inner: Arc<Inner>,
+    inner: Arc<PoolState>,
     confined: bool,
 }
 
-struct Inner {
+struct PoolState {
     command: WorkerCommand,
-    limits: Arc<Limits>,
-    host: Host,
+    limits: Arc<SandboxLimits>,
+    host: SandboxHost,
     slots: Arc<RunSlots>,
     /// Longest idle first: that one has surely prepared its engine.
     idle: Mutex<VecDeque<WorkerProcess>>,
@@ -84,9 +84,9 @@ impl WorkerPool {
     /// meanwhile, and more when they are needed.
     pub async fn start(parts: PoolParts) -> Result<Self, WorkerError> {
         let PoolParts { command, limits, slots, host, tasks } = parts;
-        let inner = Inner {
+        let inner = PoolState {
             command,
-            limits: Arc::new(limits.within_reason()),
+            limits: Arc::new(limits.clamped()),
             host,
             slots: RunSlots::new(slots),
             idle: Mutex::default(),
@@ -95,9 +95,9 @@ impl WorkerPool {
         };
         let mut first = inner.start_worker()?;
         if slots.runs > 1 {
-            inner.idle().push_back(inner.start_worker()?);
+            inner.lock_idle().push_back(inner.start_worker()?);
         }
-        let ready = timeout(START_TIMEOUT, first.ready()).await;
+        let ready = timeout(START_TIMEOUT, first.wait_ready()).await;
         let program = inner.command.program.clone();
         let prepared = match ready {
             Ok(ready) => ready.map_err(|fault| WorkerError::NotReady { program, why: fault.to_string() })?,
@@ -106,7 +106,7 @@ impl WorkerPool {
                 return Err(WorkerError::NotReady { program, why });
             }
         };
-        inner.idle().push_front(first);
+        inner.lock_idle().push_front(first);
         Ok(Self { inner: Arc::new(inner), confined: prepared.confined })
     }
 
@@ -117,7 +117,7 @@ impl WorkerPool {
 
     /// The process numbers of the workers that wait for a run.
     pub fn idle_workers(&self) -> Vec<u32> {
-        self.inner.idle().iter().filter_map(WorkerProcess::id).collect()
+        self.inner.lock_idle().iter().filter_map(WorkerProcess::id).collect()
     }
 
     /// Runs a job in an engine of its own. Lines of `console` are handed to `on_log` as they come, also when the run fails.
@@ -127,12 +127,13 @@ impl WorkerPool {
         request: RunRequest,
         cancel: CancellationToken,
         on_log: &mut (dyn FnMut(&LogLine) + Send),
-    ) -> Result<Outcome, SandboxError> {
+    ) -> Result<RunOutcome, SandboxError> {
         let RunRequest { job, owner, on_kill } = request;
-        job.check(&self.inner.limits)?;
-        let Job { source, name, args, permissions } = job;
-        let work = Work::Code(source.as_ref().to_owned());
-        self.assign(Assignment { work, name, args, permissions }, &owner, on_kill, cancel, on_log).await
+        job.check_sizes(&self.inner.limits)?;
+        let SandboxJob { source, name, args, permissions } = job;
+        let work = WorkerTask::Code(source.as_ref().to_owned());
+        self.run_assignment(RunAssignment { work, name, args, permissions }, &owner, on_kill, cancel, on_log)
+            .await
     }
 
     /// Calls a function of the worker's own program, which gets the same time and can be killed as well. Its result is JSON;
@@ -141,22 +142,22 @@ impl WorkerPool {
         &self,
         request: NativeRequest,
         cancel: CancellationToken,
-    ) -> Result<Outcome, SandboxError> {
+    ) -> Result<RunOutcome, SandboxError> {
         let NativeRequest { name, args, owner } = request;
-        let work = Work::Native(name.to_owned());
-        let permissions = Permissions::default();
-        let assignment = Assignment { work, name: name.to_owned(), args, permissions };
-        self.assign(assignment, &owner, Box::new(|| ()), cancel, &mut |_| ()).await
+        let work = WorkerTask::Native(name.to_owned());
+        let permissions = RunPermissions::default();
+        let assignment = RunAssignment { work, name: name.to_owned(), args, permissions };
+        self.run_assignment(assignment, &owner, Box::new(|| ()), cancel, &mut |_| ()).await
     }
 
-    async fn assign(
+    async fn run_assignment(
         &self,
-        assignment: Assignment,
+        assignment: RunAssignment,
         owner: &RunOwner,
         on_kill: Box<dyn FnOnce() + Send>,
         cancel: CancellationToken,
         on_log: &mut (dyn FnMut(&LogLine) + Send),
-    ) -> Result<Outcome, SandboxError> {
+    ) -> Result<RunOutcome, SandboxError> {
         let inner = &self.inner;
         let limits = &inner.limits;
         if cancel.is_cancelled() {
@@ -164,25 +165,25 @@ impl WorkerPool {
         }
         let began = Instant::now();
         let deadline = began + limits.time;
-        let slot = inner.slots.take(owner, deadline, &cancel).await?;
-        let mut lease = Inner::lease(inner, slot, on_kill)?;
-        let deadline = deadline + lease.ready(&cancel).await?;
-        lease.fate = Fate::Stop;
-        let supervisor = Supervisor { limits, host: &inner.host, deadline, cancel: &cancel, on_log };
-        let end = supervisor.run(&mut lease.worker()?.process, assignment).await;
-        let run = lease.end(end).await?;
-        let used = Used {
+        let slot = inner.slots.take_slot(owner, deadline, &cancel).await?;
+        let mut lease = PoolState::lease_worker(inner, slot, on_kill)?;
+        let deadline = deadline + lease.wait_ready(&cancel).await?;
+        lease.fate = WorkerFate::Stop;
+        let supervisor = RunSupervisor { limits, host: &inner.host, deadline, cancel: &cancel, on_log };
+        let end = supervisor.supervise_run(&mut lease.leased_worker()?.process, assignment).await;
+        let run = lease.finish_run(end).await?;
+        let used = RunUsage {
             time: began.elapsed(),
             compute: run.compute,
             host_calls: run.host_calls,
             memory: run.memory,
         };
-        Ok(Outcome { json: run.json, logs: run.logs, used })
+        Ok(RunOutcome { json: run.json, logs: run.logs, used })
     }
 }
 
-impl Inner {
-    fn idle(&self) -> MutexGuard<'_, VecDeque<WorkerProcess>> {
+impl PoolState {
+    fn lock_idle(&self) -> MutexGuard<'_, VecDeque<WorkerProcess>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -194,7 +195,7 @@ impl Inner {
     /// The worker that was idle for longest. One that was killed while it was idle is dropped.
     fn idle_worker(&self) -> Option<WorkerProcess> {
         loop {
-            let mut worker = self.idle().pop_front()?;
+            let mut worker = self.lock_idle().pop_front()?;
             if worker.is_alive() {
                 return Some(worker);
             }
@@ -202,11 +203,11 @@ impl Inner {
     }
 
     /// There are never more workers than slots: one is started only by whoever has a slot and finds none idle.
-    fn lease(
+    fn lease_worker(
         pool: &Arc<Self>,
         slot: RunSlot,
         on_kill: Box<dyn FnOnce() + Send>,
-    ) -> Result<Lease, SandboxError> {
+    ) -> Result<WorkerLease, SandboxError> {
         let started =
             || pool.start_worker().map_err(|error| SandboxError::Broken { text: error.to_string() });
         let process = match pool.idle_worker() {
@@ -214,26 +215,26 @@ impl Inner {
             None => started()?,
         };
         let worker = LeasedWorker { process, slot, on_kill };
-        Ok(Lease { pool: Arc::clone(pool), worker: Some(worker), fate: Fate::Reuse })
+        Ok(WorkerLease { pool: Arc::clone(pool), worker: Some(worker), fate: WorkerFate::Reuse })
     }
 
     /// Asks a worker to end its run; kills it if it does not.
-    async fn stop(self: Arc<Self>, mut worker: LeasedWorker) {
-        if let Ok(Ok(())) = timeout(self.limits.grace, worker.process.stop()).await {
-            self.idle().push_back(worker.process);
+    async fn stop_worker(self: Arc<Self>, mut worker: LeasedWorker) {
+        if let Ok(Ok(())) = timeout(self.limits.grace, worker.process.stop_run()).await {
+            self.lock_idle().push_back(worker.process);
             return;
         }
         (worker.on_kill)();
-        self.replace(worker.process, worker.slot).await;
+        self.replace_worker(worker.process, worker.slot).await;
     }
 
     /// Kills a worker, and has another one ready before the slot is free.
-    async fn replace(self: Arc<Self>, mut process: WorkerProcess, slot: RunSlot) {
+    async fn replace_worker(self: Arc<Self>, mut process: WorkerProcess, slot: RunSlot) {
         process.kill().await;
-        if self.idle().is_empty()
+        if self.lock_idle().is_empty()
             && let Ok(fresh) = self.start_worker()
         {
-            self.idle().push_back(fresh);
+            self.lock_idle().push_back(fresh);
         }
         drop(slot);
     }
@@ -247,7 +248,7 @@ struct LeasedWorker {
 }
 
 /// What to do with the worker when the lease ends.
-enum Fate {
+enum WorkerFate {
     /// It waits for the next run.
     Reuse,
     /// It may still run: the caller left.
@@ -257,27 +258,27 @@ enum Fate {
 }
 
 /// A worker for one run. However the lease ends, the worker and its slot are looked after.
-struct Lease {
-    pool: Arc<Inner>,
+struct WorkerLease {
+    pool: Arc<PoolState>,
     worker: Option<LeasedWorker>,
-    fate: Fate,
+    fate: WorkerFate,
 }
 
-impl Lease {
-    fn worker(&mut self) -> Result<&mut LeasedWorker, SandboxError> {
+impl WorkerLease {
+    fn leased_worker(&mut self) -> Result<&mut LeasedWorker, SandboxError> {
         let gone = || SandboxError::Broken { text: "its worker is gone".to_owned() };
         self.worker.as_mut().ok_or_else(gone)
     }
 
     /// Waits until the worker has prepared an engine, and says how long that took: it is not the fault of the run, and does
     /// not count for it.
-    async fn ready(&mut self, cancel: &CancellationToken) -> Result<Duration, SandboxError> {
+    async fn wait_ready(&mut self, cancel: &CancellationToken) -> Result<Duration, SandboxError> {
         let began = Instant::now();
-        let process = &mut self.worker()?.process;
+        let process = &mut self.leased_worker()?.process;
         let ready = tokio::select! {
             biased;
             () = cancel.cancelled() => Err(SandboxError::Cancelled),
-            ready = timeout(START_TIMEOUT, process.ready()) => match ready {
+            ready = timeout(START_TIMEOUT, process.wait_ready()) => match ready {
                 Ok(Ok(_)) => return Ok(began.elapsed()),
                 Ok(Err(fault)) => Err(SandboxError::Crashed { reason: fault.to_string() }),
                 Err(_) => Err(SandboxError::Crashed { reason: "it did not start in time".to_owned() }),
@@ -285,31 +286,31 @@ impl Lease {
         };
         // Nothing runs in it: one that only prepares itself can be used later.
         if ready != Err(SandboxError::Cancelled) {
-            self.fate = Fate::Discard;
+            self.fate = WorkerFate::Discard;
         }
         ready
     }
 
     /// Decides what becomes of the worker, and what the caller hears.
-    async fn end(&mut self, end: RunEnd) -> Result<FinishedRun, SandboxError> {
+    async fn finish_run(&mut self, end: RunEnd) -> Result<FinishedRun, SandboxError> {
         let limits = Arc::clone(&self.pool.limits);
         match end {
             RunEnd::Finished(outcome) => {
                 self.fate = if matches!(outcome, Err(SandboxError::Broken { .. })) {
-                    Fate::Discard
+                    WorkerFate::Discard
                 } else {
-                    Fate::Reuse
+                    WorkerFate::Reuse
                 };
                 outcome
             }
             RunEnd::Left => Err(SandboxError::Cancelled),
             RunEnd::Overdue => {
-                self.killed();
+                self.mark_killed();
                 Err(SandboxError::TimedOut { limit: limits.time, stuck: true })
             }
             RunEnd::Lost(fault) => {
-                let status = self.worker()?.process.kill().await;
-                self.killed();
+                let status = self.leased_worker()?.process.kill().await;
+                self.mark_killed();
                 match (fault, describe_exit(status)) {
                     (WorkerFault::Gone, (_, true)) => {
                         Err(SandboxError::TooMuchWork { limit: limits.compute })
@@ -321,31 +322,31 @@ impl Lease {
         }
     }
 
-    fn killed(&mut self) {
-        self.fate = Fate::Discard;
+    fn mark_killed(&mut self) {
+        self.fate = WorkerFate::Discard;
         if let Some(worker) = &mut self.worker {
             std::mem::replace(&mut worker.on_kill, Box::new(|| ()))();
         }
     }
 }
 
-impl Drop for Lease {
+impl Drop for WorkerLease {
     fn drop(&mut self) {
         let Some(mut worker) = self.worker.take() else { return };
         let pool = Arc::clone(&self.pool);
         worker.process.runs += 1;
         match self.fate {
-            Fate::Reuse if worker.process.runs < MAX_RUNS_PER_WORKER => {
+            WorkerFate::Reuse if worker.process.runs < MAX_RUNS_PER_WORKER => {
                 // First the worker, then the slot: whoever gets the slot finds the worker.
-                pool.idle().push_back(worker.process);
+                pool.lock_idle().push_back(worker.process);
                 drop(worker.slot);
             }
-            Fate::Reuse | Fate::Discard => {
-                let replace = Arc::clone(&pool).replace(worker.process, worker.slot);
+            WorkerFate::Reuse | WorkerFate::Discard => {
+                let replace = Arc::clone(&pool).replace_worker(worker.process, worker.slot);
                 pool.tasks.spawn_on(replace, &pool.runtime);
             }
-            Fate::Stop => {
-                let stop = Arc::clone(&pool).stop(worker);
+            WorkerFate::Stop => {
+                let stop = Arc::clone(&pool).stop_worker(worker);
                 pool.tasks.spawn_on(stop, &pool.runtime);
             }
         }

@@ -49,11 +49,11 @@ struct SlotTable {
     /// Only who holds something has an entry.
     users: HashMap<Arc<str>, usize>,
     contents: HashMap<Arc<str>, usize>,
-    queue: VecDeque<Waiter>,
+    queue: VecDeque<SlotWaiter>,
 }
 
 #[derive(Debug)]
-struct Waiter {
+struct SlotWaiter {
     owner: RunOwner,
     grant: oneshot::Sender<RunSlot>,
 }
@@ -76,19 +76,19 @@ impl RunSlots {
         Arc::new(Self { limits, table: Mutex::default() })
     }
 
-    fn table(&self) -> MutexGuard<'_, SlotTable> {
+    fn lock_table(&self) -> MutexGuard<'_, SlotTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for a slot.
-    pub(super) async fn take(
+    pub(super) async fn take_slot(
         self: &Arc<Self>,
         owner: &RunOwner,
         deadline: Instant,
         cancel: &CancellationToken,
     ) -> Result<RunSlot, SandboxError> {
         let granted = {
-            let mut table = self.table();
+            let mut table = self.lock_table();
             table.queue.retain(|waiter| !waiter.grant.is_closed());
             if table.held_or_wanted(&owner.user) >= self.limits.per_user {
                 return Err(SandboxError::TooManyRuns { limit: self.limits.per_user });
@@ -101,7 +101,7 @@ impl RunSlots {
                 return Err(SandboxError::Busy);
             }
             let (grant, granted) = oneshot::channel();
-            table.queue.push_back(Waiter { owner: owner.clone(), grant });
+            table.queue.push_back(SlotWaiter { owner: owner.clone(), grant });
             granted
         };
         tokio::select! {
@@ -113,17 +113,17 @@ impl RunSlots {
 }
 
 impl SlotTable {
-    fn held(&self, user: &str) -> usize {
+    fn slots_held(&self, user: &str) -> usize {
         self.users.get(user).copied().unwrap_or(0)
     }
 
     fn held_or_wanted(&self, user: &str) -> usize {
-        self.held(user) + self.queue.iter().filter(|waiter| *waiter.owner.user == *user).count()
+        self.slots_held(user) + self.queue.iter().filter(|waiter| *waiter.owner.user == *user).count()
     }
 
     fn may_run(&self, owner: &RunOwner, limits: &SlotLimits) -> bool {
         let free = limits.runs.saturating_sub(self.taken);
-        self.held(&owner.user) < free
+        self.slots_held(&owner.user) < free
             && self.contents.get(&owner.content).copied().unwrap_or(0) < limits.per_content
     }
 
@@ -146,11 +146,12 @@ impl SlotTable {
     }
 
     /// Takes the waiter who is next, if one may run.
-    fn next(&mut self, limits: &SlotLimits) -> Option<Waiter> {
+    fn next(&mut self, limits: &SlotLimits) -> Option<SlotWaiter> {
         self.queue.retain(|waiter| !waiter.grant.is_closed());
         let eligible =
             self.queue.iter().enumerate().filter(|(_, waiter)| self.may_run(&waiter.owner, limits));
-        let (index, _) = eligible.min_by_key(|(index, waiter)| (self.held(&waiter.owner.user), *index))?;
+        let (index, _) =
+            eligible.min_by_key(|(index, waiter)| (self.slots_held(&waiter.owner.user), *index))?;
         let waiter = self.queue.remove(index)?;
         self.occupy(&waiter.owner);
         Some(waiter)
@@ -161,14 +162,14 @@ impl Drop for RunSlot {
     fn drop(&mut self) {
         let mut granted = Vec::new();
         {
-            let mut table = self.slots.table();
+            let mut table = self.slots.lock_table();
             table.vacate(&self.owner);
             while let Some(waiter) = table.next(&self.slots.limits) {
                 granted.push(waiter);
             }
         }
         // Not under the lock: who left meanwhile gives the slot back, which takes the lock.
-        for Waiter { owner, grant } in granted {
+        for SlotWaiter { owner, grant } in granted {
             let _ = grant.send(Self { slots: Arc::clone(&self.slots), owner });
         }
     }
@@ -190,7 +191,7 @@ mod tests {
 
     async fn take(slots: &Arc<RunSlots>, user: &str, content: &str) -> Result<RunSlot, SandboxError> {
         let deadline = Instant::now() + Duration::from_millis(5);
-        slots.take(&owner(user, content), deadline, &CancellationToken::new()).await
+        slots.take_slot(&owner(user, content), deadline, &CancellationToken::new()).await
     }
 
     #[tokio::test(start_paused = true)]
@@ -229,7 +230,7 @@ mod tests {
         let _running = take(&slots, "a", "x").await.unwrap();
         let (cancel, asked) = (CancellationToken::new(), owner("a", "x"));
         let far = Instant::now() + Duration::from_secs(60);
-        let mut waiting = Box::pin(slots.take(&asked, far, &cancel));
+        let mut waiting = Box::pin(slots.take_slot(&asked, far, &cancel));
         assert!(futures_util::poll!(&mut waiting).is_pending());
         assert_eq!(take(&slots, "a", "x").await.unwrap_err(), SandboxError::TooManyRuns { limit: 2 });
         // Who no longer waits does not count.
@@ -244,9 +245,9 @@ mod tests {
         let (first, second) = (take(&slots, "a", "1").await.unwrap(), take(&slots, "b", "2").await.unwrap());
         let third = take(&slots, "c", "3").await.unwrap();
         let (cancel, a, d) = (CancellationToken::new(), owner("a", "1"), owner("d", "4"));
-        let mut again = Box::pin(slots.take(&a, far, &cancel));
+        let mut again = Box::pin(slots.take_slot(&a, far, &cancel));
         assert!(futures_util::poll!(&mut again).is_pending());
-        let mut newcomer = Box::pin(slots.take(&d, far, &cancel));
+        let mut newcomer = Box::pin(slots.take_slot(&d, far, &cancel));
         assert!(futures_util::poll!(&mut newcomer).is_pending());
         assert_eq!(take(&slots, "e", "5").await.unwrap_err(), SandboxError::Busy);
         drop(second);
@@ -262,12 +263,12 @@ mod tests {
         let held = take(&slots, "a", "1").await.unwrap();
         let (cancel, b) = (CancellationToken::new(), owner("b", "2"));
         let far = Instant::now() + Duration::from_secs(60);
-        let mut waiting = Box::pin(slots.take(&b, far, &cancel));
+        let mut waiting = Box::pin(slots.take_slot(&b, far, &cancel));
         assert!(futures_util::poll!(&mut waiting).is_pending());
         // Granted, and never looked at.
         drop(held);
         drop(waiting);
         take(&slots, "c", "3").await.unwrap();
-        assert!(slots.table().users.is_empty() && slots.table().contents.is_empty());
+        assert!(slots.lock_table().users.is_empty() && slots.lock_table().contents.is_empty());
     }
 }

@@ -9,13 +9,13 @@ use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::wire::{FromWorker, RunMessage, ToWorker, Work};
+use super::wire::{FromWorker, RunMessage, ToWorker, WorkerTask};
 use super::worker::{WorkerFault, WorkerProcess};
-use crate::calls::Calls;
+use crate::calls::HostCaller;
 use crate::error::SandboxError;
-use crate::job::{Host, Permissions};
-use crate::limits::Limits;
-use crate::link::Answer;
+use crate::job::{RunPermissions, SandboxHost};
+use crate::limits::SandboxLimits;
+use crate::link::HostCallReply;
 use crate::outcome::LogLine;
 use crate::output;
 
@@ -40,28 +40,32 @@ pub(super) struct FinishedRun {
 }
 
 /// What is sent to a worker.
-pub(super) struct Assignment {
-    pub(super) work: Work,
+pub(super) struct RunAssignment {
+    pub(super) work: WorkerTask,
     pub(super) name: String,
     pub(super) args: Box<RawValue>,
-    pub(super) permissions: Permissions,
+    pub(super) permissions: RunPermissions,
 }
 
-pub(super) struct Supervisor<'a> {
-    pub(super) limits: &'a Arc<Limits>,
-    pub(super) host: &'a Host,
+pub(super) struct RunSupervisor<'a> {
+    pub(super) limits: &'a Arc<SandboxLimits>,
+    pub(super) host: &'a SandboxHost,
     pub(super) deadline: Instant,
     pub(super) cancel: &'a CancellationToken,
     pub(super) on_log: &'a mut (dyn FnMut(&LogLine) + Send),
 }
 
-impl Supervisor<'_> {
-    pub(super) async fn run(mut self, worker: &mut WorkerProcess, assignment: Assignment) -> RunEnd {
-        let Assignment { work, name, args, permissions } = assignment;
+impl RunSupervisor<'_> {
+    pub(super) async fn supervise_run(
+        mut self,
+        worker: &mut WorkerProcess,
+        assignment: RunAssignment,
+    ) -> RunEnd {
+        let RunAssignment { work, name, args, permissions } = assignment;
         let now = permissions.clock.then(|| (self.host.clock)());
         let time = self.deadline.saturating_duration_since(Instant::now());
         let message = ToWorker::Run(RunMessage { work, name, args, now, time });
-        let calls = Calls::new(self.host, permissions, Arc::clone(self.limits));
+        let calls = HostCaller::new(self.host, permissions, Arc::clone(self.limits));
         let cancel = self.cancel.clone();
         let kill_at = self.deadline + self.limits.grace;
         let exchange = self.exchange(worker, &calls, &message);
@@ -74,7 +78,12 @@ impl Supervisor<'_> {
     }
 
     /// Until the worker has said what the run came to.
-    async fn exchange(&mut self, worker: &mut WorkerProcess, calls: &Calls, message: &ToWorker) -> RunEnd {
+    async fn exchange(
+        &mut self,
+        worker: &mut WorkerProcess,
+        calls: &HostCaller,
+        message: &ToWorker,
+    ) -> RunEnd {
         if let Err(fault) = worker.send(message).await {
             return RunEnd::Lost(fault);
         }
@@ -94,42 +103,43 @@ impl Supervisor<'_> {
             match message {
                 Ok(FromWorker::Ready { .. }) => {}
                 // One more than the limit says how many were dropped.
-                Ok(FromWorker::Log(_)) if logs.len() > self.limits.log_lines => return flooded("lines"),
+                Ok(FromWorker::Log(_)) if logs.len() > self.limits.log_lines => return flood_end("lines"),
                 Ok(FromWorker::Log(line)) => {
-                    let line = LogLine { text: cut(line.text, self.limits.log_line_length), ..line };
+                    let line =
+                        LogLine { text: truncate_text(line.text, self.limits.log_line_length), ..line };
                     (self.on_log)(&line);
                     logs.push(line);
                 }
                 Ok(FromWorker::Ask { .. }) if host_calls >= self.limits.host_calls => {
-                    return flooded("calls");
+                    return flood_end("calls");
                 }
                 Ok(FromWorker::Ask { id, ask }) => {
                     host_calls += 1;
-                    let checked = ask.check(self.limits);
+                    let checked = ask.check_sizes(self.limits);
                     under_way.push(async move {
                         let outcome = match checked {
-                            Ok(()) => calls.make(ask).await,
+                            Ok(()) => calls.make_call(ask).await,
                             Err(text) => Err(text),
                         };
-                        Answer { id, outcome }
+                        HostCallReply { id, outcome }
                     });
                 }
                 Ok(FromWorker::Done(Ok(done))) => {
-                    let json = output::check(String::from(Box::<str>::from(done.json)), self.limits);
+                    let json = output::check_output(String::from(Box::<str>::from(done.json)), self.limits);
                     let (compute, memory) = (done.compute, done.memory);
                     let run = json.map(|json| FinishedRun { json, logs, compute, host_calls, memory });
                     return RunEnd::Finished(run);
                 }
-                Ok(FromWorker::Done(Err(error))) => return RunEnd::Finished(Err(self.checked(error))),
+                Ok(FromWorker::Done(Err(error))) => return RunEnd::Finished(Err(self.sanitize_error(error))),
                 Err(fault) => return RunEnd::Lost(fault),
             }
         }
     }
 
     /// An error as the worker tells it. Some are for the parent to say, and texts have their bounds.
-    fn checked(&self, error: SandboxError) -> SandboxError {
+    fn sanitize_error(&self, error: SandboxError) -> SandboxError {
         use SandboxError as E;
-        let short = |text: String| cut(text, self.limits.error_length + 200);
+        let short = |text: String| truncate_text(text, self.limits.error_length + 200);
         match error {
             E::Syntax { text, place } => E::Syntax { text: short(text), place },
             E::Thrown { text, place } => E::Thrown { text: short(text), place },
@@ -152,10 +162,10 @@ impl Supervisor<'_> {
     }
 }
 
-fn flooded(what: &str) -> RunEnd {
+fn flood_end(what: &str) -> RunEnd {
     RunEnd::Lost(WorkerFault::Garbage(format!("it sent more {what} than a run may have")))
 }
 
-fn cut(text: String, most: usize) -> String {
+fn truncate_text(text: String, most: usize) -> String {
     if text.chars().nth(most).is_none() { text } else { text.chars().take(most).collect() }
 }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::error::SandboxError;
-use crate::limits::Limits;
-use crate::link::{Answer, Ask};
+use crate::limits::SandboxLimits;
+use crate::link::{HostCall, HostCallReply};
 use crate::outcome::LogLine;
 
 /// Bytes before each message that say how long it is.
@@ -27,16 +27,16 @@ const MAX_TO_WORKER: usize = 256 * 1024 * 1024;
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum ToWorker {
     /// The first message: the limits of every run.
-    Setup(Box<Limits>),
+    Setup(Box<SandboxLimits>),
     Run(RunMessage),
-    Answer(Answer),
+    Answer(HostCallReply),
     /// The caller left.
     Stop,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct RunMessage {
-    pub(super) work: Work,
+    pub(super) work: WorkerTask,
     pub(super) name: String,
     pub(super) args: Box<RawValue>,
     /// The present in milliseconds, if the code may know it.
@@ -47,7 +47,7 @@ pub(super) struct RunMessage {
 
 /// What is to be run.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Work {
+pub(super) enum WorkerTask {
     /// The body of an async function over `args`.
     Code(String),
     /// A function of the worker's own program, by its name.
@@ -64,7 +64,7 @@ pub(super) enum FromWorker {
     Log(LogLine),
     Ask {
         id: u32,
-        ask: Ask,
+        ask: HostCall,
     },
     Done(Result<DoneMessage, SandboxError>),
 }
@@ -77,7 +77,7 @@ pub(super) struct DoneMessage {
 }
 
 /// The largest message that a run within its limits can send.
-pub(super) fn max_from_worker(limits: &Limits) -> usize {
+pub(super) fn max_from_worker(limits: &SandboxLimits) -> usize {
     let headers = limits.request_headers.saturating_mul(limits.header_length + 256);
     let texts = [
         limits.output_bytes,
@@ -91,7 +91,7 @@ pub(super) fn max_from_worker(limits: &Limits) -> usize {
 }
 
 /// A whole message, with its length before it.
-pub(super) fn encode(message: &impl Serialize) -> io::Result<Vec<u8>> {
+pub(super) fn encode_message(message: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; LENGTH_BYTES];
     serde_json::to_writer(&mut bytes, message)?;
     let length = u32::try_from(bytes.len() - LENGTH_BYTES).map_err(|_| io::ErrorKind::FileTooLarge)?;
@@ -100,12 +100,12 @@ pub(super) fn encode(message: &impl Serialize) -> io::Result<Vec<u8>> {
 }
 
 /// Writes a message; the worker's side.
-pub(super) fn write(mut to: impl Write, message: &FromWorker) -> io::Result<()> {
-    to.write_all(&encode(message)?)
+pub(super) fn write_message(mut to: impl Write, message: &FromWorker) -> io::Result<()> {
+    to.write_all(&encode_message(message)?)
 }
 
 /// Waits for a message; the worker's side.
-pub(super) fn read<T: DeserializeOwned>(mut from: impl Read) -> io::Result<T> {
+pub(super) fn read_message<T: DeserializeOwned>(mut from: impl Read) -> io::Result<T> {
     let mut length = [0; LENGTH_BYTES];
     from.read_exact(&mut length)?;
     let length = u32::from_le_bytes(length) as usize;
@@ -120,11 +120,11 @@ pub(super) fn read<T: DeserializeOwned>(mut from: impl Read) -> io::Result<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::Request;
+    use crate::link::FetchRequest;
 
     fn round(message: &FromWorker) -> FromWorker {
-        let bytes = encode(message).unwrap();
-        read(&bytes[..]).unwrap()
+        let bytes = encode_message(message).unwrap();
+        read_message(&bytes[..]).unwrap()
     }
 
     #[test]
@@ -140,22 +140,22 @@ mod tests {
 
     #[test]
     fn the_largest_call_within_its_limits_fits_into_a_message() {
-        let limits = Limits::default();
+        let limits = SandboxLimits::default();
         let text = |length: usize| "\u{1}".repeat(length);
         let headers = (0..limits.request_headers).map(|i| (format!("{i:0>200}"), text(limits.header_length)));
-        let request = Request {
+        let request = FetchRequest {
             url: text(toolyard_net::MAX_URL_LENGTH),
             method: "POST".to_owned(),
             headers: headers.collect(),
             body: Some(text(limits.request_bytes)),
         };
-        let bytes = encode(&FromWorker::Ask { id: u32::MAX, ask: Ask::Fetch(request) }).unwrap();
+        let bytes = encode_message(&FromWorker::Ask { id: u32::MAX, ask: HostCall::Fetch(request) }).unwrap();
         assert!(bytes.len() <= max_from_worker(&limits), "{}", bytes.len());
     }
 
     #[test]
     fn a_length_that_is_no_length_is_refused() {
-        let error = read::<ToWorker>(&u32::MAX.to_le_bytes()[..]).unwrap_err();
+        let error = read_message::<ToWorker>(&u32::MAX.to_le_bytes()[..]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
     }
 }

@@ -14,7 +14,7 @@ use tokio::process::{Child, Command};
 
 use super::WORKER_ARGUMENT;
 use super::wire::{self, FromWorker, LENGTH_BYTES, ToWorker};
-use crate::limits::Limits;
+use crate::limits::SandboxLimits;
 
 /// The program that serves as a worker where the one that runs is not `toolyard`.
 const WORKER_PROGRAM: &str = "toolyard-sandbox-worker";
@@ -67,7 +67,7 @@ pub(super) enum WorkerFault {
 
 /// What a worker says when it is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Prepared {
+pub(super) struct WorkerReady {
     /// Whether the process has given up all system calls but a few.
     pub(super) confined: bool,
 }
@@ -78,7 +78,7 @@ pub(super) struct WorkerProcess {
     received: BytesMut,
     max_message: usize,
     /// An engine is prepared, as far as is known.
-    prepared: Option<Prepared>,
+    prepared: Option<WorkerReady>,
     /// A message was begun and perhaps not finished.
     writing: bool,
     /// Runs that it has served.
@@ -87,10 +87,10 @@ pub(super) struct WorkerProcess {
 
 impl WorkerProcess {
     /// Starts the process, and tells it the limits.
-    pub(super) fn start(command: &WorkerCommand, limits: &Limits) -> io::Result<Self> {
+    pub(super) fn start(command: &WorkerCommand, limits: &SandboxLimits) -> io::Result<Self> {
         let (mut ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         // The socket is new and empty, so this small message fits without waiting.
-        ours.write_all(&wire::encode(&ToWorker::Setup(Box::new(limits.clone())))?)?;
+        ours.write_all(&wire::encode_message(&ToWorker::Setup(Box::new(limits.clone())))?)?;
         ours.set_nonblocking(true)?;
         let child = Command::new(&command.program)
             .args(&command.arguments)
@@ -113,7 +113,7 @@ impl WorkerProcess {
     }
 
     /// Waits until an engine is prepared. Nothing is lost if the future is dropped.
-    pub(super) async fn ready(&mut self) -> Result<Prepared, WorkerFault> {
+    pub(super) async fn wait_ready(&mut self) -> Result<WorkerReady, WorkerFault> {
         loop {
             if let Some(prepared) = self.prepared {
                 return Ok(prepared);
@@ -126,7 +126,7 @@ impl WorkerProcess {
 
     /// Sends a message. If the future is dropped, the worker is of no use any more.
     pub(super) async fn send(&mut self, message: &ToWorker) -> Result<(), WorkerFault> {
-        let bytes = wire::encode(message).map_err(|error| WorkerFault::Garbage(error.to_string()))?;
+        let bytes = wire::encode_message(message).map_err(|error| WorkerFault::Garbage(error.to_string()))?;
         if std::mem::replace(&mut self.writing, true) {
             return Err(WorkerFault::Gone);
         }
@@ -141,9 +141,9 @@ impl WorkerProcess {
     /// Waits for a message. Nothing is lost if the future is dropped.
     pub(super) async fn receive(&mut self) -> Result<FromWorker, WorkerFault> {
         loop {
-            if let Some(message) = self.message()? {
+            if let Some(message) = self.take_message()? {
                 if let FromWorker::Ready { confined } = message {
-                    self.prepared = Some(Prepared { confined });
+                    self.prepared = Some(WorkerReady { confined });
                 }
                 return Ok(message);
             }
@@ -154,7 +154,7 @@ impl WorkerProcess {
         }
     }
 
-    fn message(&mut self) -> Result<Option<FromWorker>, WorkerFault> {
+    fn take_message(&mut self) -> Result<Option<FromWorker>, WorkerFault> {
         let Some(length) = self.received.first_chunk::<LENGTH_BYTES>() else { return Ok(None) };
         let size = u32::from_le_bytes(*length) as usize;
         if size > self.max_message {
@@ -171,7 +171,7 @@ impl WorkerProcess {
     }
 
     /// Asks it to end its run, and waits until it has. Its last words are dropped.
-    pub(super) async fn stop(&mut self) -> Result<(), WorkerFault> {
+    pub(super) async fn stop_run(&mut self) -> Result<(), WorkerFault> {
         self.send(&ToWorker::Stop).await?;
         while !matches!(self.receive().await?, FromWorker::Done(_)) {}
         Ok(())

@@ -1,14 +1,14 @@
 //! Prints the limits: `cargo test -p toolyard-sandbox --test hostile the_limits -- --nocapture`.
 
-use toolyard_sandbox::Limits;
+use toolyard_sandbox::SandboxLimits;
 
 use crate::tight;
 
 #[test]
 fn the_limits() {
-    println!("by default: {:#?}", Limits::default());
+    println!("by default: {:#?}", SandboxLimits::default());
     println!("in these tests: {:#?}", tight());
-    let limits = Limits::default();
+    let limits = SandboxLimits::default();
     // What one process may come to, if every run takes all it may and no thread comes back.
     let threads = limits.runs + limits.abandoned;
     let each =

@@ -18,24 +18,24 @@ mod support;
 use std::time::Duration;
 
 use serde_json::Value;
-use toolyard_sandbox::{Job, Limits, Sandbox, SandboxError};
+use toolyard_sandbox::{Sandbox, SandboxError, SandboxJob, SandboxLimits};
 
 use support::{job, run, sandbox};
 
 /// Little work and memory, so that tests are quick. The wall time is long: a machine under load may take its time.
-fn tight() -> Limits {
-    Limits {
+fn tight() -> SandboxLimits {
+    SandboxLimits {
         time: Duration::from_secs(60),
         compute: Duration::from_millis(300),
         grace: Duration::from_secs(60),
         memory: 16 * 1024 * 1024,
-        ..Limits::default()
+        ..SandboxLimits::default()
     }
 }
 
 /// For code that works hard and shall get through, also on a machine under load.
-fn roomy() -> Limits {
-    Limits { compute: Duration::from_secs(30), ..tight() }
+fn roomy() -> SandboxLimits {
+    SandboxLimits { compute: Duration::from_secs(30), ..tight() }
 }
 
 /// Runs a trick, and then something harmless.
@@ -49,7 +49,7 @@ async fn slow_trick(source: &str) -> Result<Value, SandboxError> {
     trick_in(&sandbox(roomy()), job(source)).await
 }
 
-async fn trick_in(sandbox: &Sandbox, job: Job) -> Result<Value, SandboxError> {
+async fn trick_in(sandbox: &Sandbox, job: SandboxJob) -> Result<Value, SandboxError> {
     let outcome = run(sandbox, job).await;
     let after = run(sandbox, support::with_args("return [args.a, 1 + 1].join()", r#"{"a":"b"}"#)).await;
     assert_eq!(after.unwrap().json.get(), r#""b,2""#, "after {outcome:?}");

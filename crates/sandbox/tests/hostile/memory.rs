@@ -1,7 +1,7 @@
 //! Code that fills the memory.
 
 use serde_json::json;
-use toolyard_sandbox::{Limits, SandboxError};
+use toolyard_sandbox::{SandboxError, SandboxLimits};
 
 use crate::support::{job, sandbox};
 use crate::{assert_stopped, roomy, slow_trick, tight, trick, trick_in};
@@ -128,7 +128,7 @@ async fn the_memory_that_is_left_does_not_matter() {
         return out.length";
     let mut ran = 0;
     for step in 0..60 {
-        let limits = Limits { memory: 1024 * 1024 + step * 32 * 1024, ..roomy() };
+        let limits = SandboxLimits { memory: 1024 * 1024 + step * 32 * 1024, ..roomy() };
         match trick_in(&sandbox(limits), job(source)).await {
             Ok(length) => {
                 assert_eq!(length, json!(5400));

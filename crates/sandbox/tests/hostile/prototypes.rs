@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use toolyard_sandbox::{Job, MemoryStorage, Permissions, SandboxError};
+use toolyard_sandbox::{MemoryStorage, RunPermissions, SandboxError, SandboxJob};
 
 use crate::support::{job, sandbox};
 use crate::{tight, trick, trick_in};
@@ -11,8 +11,8 @@ use crate::{tight, trick, trick_in};
 /// With everything allowed that needs no network.
 async fn with_everything(source: &str) -> Result<serde_json::Value, SandboxError> {
     let storage = Some(Arc::new(MemoryStorage::default()) as _);
-    let permissions = Permissions { storage, clock: true, hosts: vec!["example.com".parse().unwrap()] };
-    trick_in(&sandbox(tight()), Job { permissions, ..job(source) }).await
+    let permissions = RunPermissions { storage, clock: true, hosts: vec!["example.com".parse().unwrap()] };
+    trick_in(&sandbox(tight()), SandboxJob { permissions, ..job(source) }).await
 }
 
 /// Takes every built-in function away, or makes it throw, in all the places that can be reached by name.

@@ -1,7 +1,7 @@
 //! Results and errors that are not what they seem.
 
 use serde_json::json;
-use toolyard_sandbox::{Limits, SandboxError};
+use toolyard_sandbox::{SandboxError, SandboxLimits};
 
 use crate::support::{job, sandbox};
 use crate::{tight, trick, trick_in};
@@ -115,7 +115,7 @@ async fn a_forged_error_of_the_engine_is_taken_at_its_word_and_harms_nobody() {
 #[tokio::test]
 async fn huge_lines_of_the_console_are_cut() {
     let source = "for (let i = 0; i < 200; i++) console.log('x'.repeat(1e5), { a: 'y'.repeat(1e5) }, [['z'.repeat(1e5)]]); return 1";
-    let sandbox = sandbox(Limits {
+    let sandbox = sandbox(SandboxLimits {
         compute: std::time::Duration::from_secs(20),
         time: std::time::Duration::from_secs(30),
         ..tight()

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use toolyard_sandbox::{Limits, SandboxError};
+use toolyard_sandbox::{SandboxError, SandboxLimits};
 
 use crate::support::{job, run, sandbox};
 use crate::{tight, trick_in};
@@ -10,8 +10,8 @@ use crate::{tight, trick_in};
 /// One turn takes long inside the engine, which looks at the clock once in 10,000 turns. It ends by itself, much later.
 const STUCK: &str = "const b = (1n << 500000n) - 1n; for (let i = 0; i < 12; i++) b * b";
 
-fn impatient() -> Limits {
-    Limits {
+fn impatient() -> SandboxLimits {
+    SandboxLimits {
         time: Duration::from_millis(100),
         grace: Duration::from_millis(50),
         runs: 1,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use toolyard_sandbox::{Limits, SandboxError};
+use toolyard_sandbox::{SandboxError, SandboxLimits};
 
 use crate::support::{job, run, sandbox};
 use crate::{assert_stopped, tight, trick};
@@ -47,7 +47,7 @@ async fn a_storm_behind_a_promise_that_never_settles_is_ended() {
 #[tokio::test]
 async fn a_storm_of_timers_is_ended() {
     // Waiting for a timer is no work, so it takes the wall time to end this.
-    let sandbox = sandbox(Limits { time: Duration::from_millis(500), ..tight() });
+    let sandbox = sandbox(SandboxLimits { time: Duration::from_millis(500), ..tight() });
     let outcome =
         run(&sandbox, job("const f = () => setTimeout(f, 0); f(); await new Promise(() => 0)")).await;
     let error = outcome.unwrap_err();
@@ -70,7 +70,7 @@ async fn two_promises_that_wait_for_each_other_are_told_at_once() {
 #[tokio::test]
 async fn a_long_timer_ends_with_the_time_of_the_run() {
     let time = Duration::from_millis(300);
-    let sandbox = sandbox(Limits { time, ..tight() });
+    let sandbox = sandbox(SandboxLimits { time, ..tight() });
     let outcome = run(&sandbox, job("await new Promise((r) => setTimeout(r, 1e12))")).await;
     assert_eq!(outcome.unwrap_err(), SandboxError::TimedOut { limit: time, stuck: false });
 }

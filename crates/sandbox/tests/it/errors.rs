@@ -1,12 +1,12 @@
 //! Errors, and where they happened.
 
-use toolyard_sandbox::{Limits, Place, SandboxError};
+use toolyard_sandbox::{SandboxError, SandboxLimits, SourcePosition};
 
 use crate::error;
 use crate::support::{job, run, sandbox, with_args};
 
-fn place(line: u32, column: u32) -> Option<Place> {
-    Some(Place { line, column })
+fn place(line: u32, column: u32) -> Option<SourcePosition> {
+    Some(SourcePosition { line, column })
 }
 
 #[tokio::test]
@@ -33,9 +33,9 @@ async fn a_syntax_error_says_where() {
     let SandboxError::Syntax { place, text } = error(job("const a = 1;\nconst b = ;")).await else {
         panic!()
     };
-    assert_eq!(place.unwrap(), Place { line: 2, column: 11 }, "{text}");
+    assert_eq!(place.unwrap(), SourcePosition { line: 2, column: 11 }, "{text}");
     let SandboxError::Syntax { place, .. } = error(job("retrun 1")).await else { panic!() };
-    assert_eq!(place.unwrap(), Place { line: 1, column: 8 });
+    assert_eq!(place.unwrap(), SourcePosition { line: 1, column: 8 });
     for source in ["return 1 }", "if (1) {", "}), (1", "import x from 'y'", "\0", "`"] {
         assert!(matches!(error(job(source)).await, SandboxError::Syntax { .. }), "{source:?}");
     }
@@ -54,7 +54,7 @@ async fn an_error_in_a_timer_or_a_microtask_ends_the_run() {
 
 #[tokio::test]
 async fn sizes_are_checked_before_anything_runs() {
-    let limits = Limits { source_bytes: 10, input_bytes: 10, ..Limits::default() };
+    let limits = SandboxLimits { source_bytes: 10, input_bytes: 10, ..SandboxLimits::default() };
     let sandbox = sandbox(limits);
     run(&sandbox, job("return 123")).await.unwrap();
     let error = run(&sandbox, job("return 1234")).await.unwrap_err();

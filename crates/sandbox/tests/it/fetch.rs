@@ -1,14 +1,14 @@
 //! `fetch`, to declared hosts only.
 
 use serde_json::{Value, json};
-use toolyard_sandbox::{Job, Limits, Permissions, Sandbox};
+use toolyard_sandbox::{RunPermissions, Sandbox, SandboxJob, SandboxLimits};
 
 use crate::server::{Server, answer};
 use crate::support::{job, run, sandbox};
 
-fn with_hosts(source: &str, hosts: &[&str]) -> Job {
+fn with_hosts(source: &str, hosts: &[&str]) -> SandboxJob {
     let hosts = hosts.iter().map(|host| host.parse().unwrap()).collect();
-    Job { permissions: Permissions { hosts, ..Permissions::default() }, ..job(source) }
+    SandboxJob { permissions: RunPermissions { hosts, ..RunPermissions::default() }, ..job(source) }
 }
 
 async fn at(sandbox: &Sandbox, server: &Server, source: &str) -> Value {
@@ -32,7 +32,7 @@ async fn a_declared_host_is_called() {
     let source = "const r = await fetch('BASE/x?q=1', { method: 'post', headers: { 'X-Key': 'k' }, body: JSON.stringify([1]) });
         return [r.ok, r.status, r.headers.get('X-A'), r.headers.get('set-cookie'), String(r.headers.get('constructor')),
             await r.json(), await r.text(), r.redirected]";
-    let seen = at(&sandbox(Limits::default()), &server, source).await;
+    let seen = at(&sandbox(SandboxLimits::default()), &server, source).await;
     assert_eq!(seen, json!([true, 201, "1", null, "null", { "hi": ["ü"] }, r#"{"hi":["ü"]}"#, false]));
     let request = server.requests().remove(0);
     assert!(request.starts_with("POST /x?q=1 HTTP/1.1\r\n"), "{request}");
@@ -42,9 +42,12 @@ async fn a_declared_host_is_called() {
 #[tokio::test]
 async fn an_error_status_is_an_answer() {
     let server = Server::start(|_| answer("404 Not Found", "", "none")).await;
-    let seen =
-        at(&sandbox(Limits::default()), &server, "const r = await fetch('BASE/'); return [r.ok, r.status]")
-            .await;
+    let seen = at(
+        &sandbox(SandboxLimits::default()),
+        &server,
+        "const r = await fetch('BASE/'); return [r.ok, r.status]",
+    )
+    .await;
     assert_eq!(seen, json!([false, 404]));
 }
 
@@ -58,14 +61,14 @@ async fn other_hosts_are_not_called() {
         "data:,x",
         "http://127.0.0.1:1@BASE/",
     ] {
-        let seen = at(&sandbox(Limits::default()), &server, &format!("await fetch('{url}')")).await;
+        let seen = at(&sandbox(SandboxLimits::default()), &server, &format!("await fetch('{url}')")).await;
         assert!(
             seen.as_str().unwrap().contains("not among the hosts")
                 || seen.as_str().unwrap().contains("not a URL"),
             "{seen}"
         );
     }
-    let none = run(&sandbox(Limits::default()), job("await fetch('https://example.com/a?secret')"))
+    let none = run(&sandbox(SandboxLimits::default()), job("await fetch('https://example.com/a?secret')"))
         .await
         .unwrap_err();
     let expected = "TypeError: `https://example.com` is not among the hosts that this code may call; declare it under the permission `network`";
@@ -77,7 +80,7 @@ async fn other_hosts_are_not_called() {
 async fn the_guard_has_the_last_word() {
     let mut host = crate::support::host();
     host.guard = toolyard_net::Guard::strict();
-    let sandbox = Sandbox::new(Limits::default(), host);
+    let sandbox = Sandbox::new(SandboxLimits::default(), host);
     let job = with_hosts("await fetch('https://10.0.0.1/')", &["10.0.0.1"]);
     let error = run(&sandbox, job).await.unwrap_err().to_string();
     assert!(error.contains("address 10.0.0.1 is private"), "{error}");
@@ -95,7 +98,7 @@ async fn redirects_stay_among_the_declared_hosts() {
         _ => answer("200 OK", "", "end"),
     })
     .await;
-    let sandbox = sandbox(Limits { redirects: 2, ..Limits::default() });
+    let sandbox = sandbox(SandboxLimits { redirects: 2, ..SandboxLimits::default() });
     let seen = at(&sandbox, &server, "await fetch('BASE/away')").await;
     let expected = format!(
         "TypeError: it leads to `http://{}`, which is not among the hosts that this code may call",
@@ -134,7 +137,7 @@ async fn a_key_stays_with_its_host_when_a_redirect_leaves_it() {
         "await fetch('http://{}/', {{ headers: {{ authorization: 'k', 'x-a': '1' }} }})",
         server.address
     );
-    run(&sandbox(Limits::default()), with_hosts(&source, &[&hosts[0], &hosts[1]])).await.unwrap();
+    run(&sandbox(SandboxLimits::default()), with_hosts(&source, &[&hosts[0], &hosts[1]])).await.unwrap();
     let request = other.requests().remove(0);
     assert!(request.contains("x-a: 1") && !request.contains("authorization"), "{request}");
 }
@@ -146,12 +149,12 @@ async fn sizes_methods_and_headers_are_bounded() {
         _ => answer("200 OK", "", &"x".repeat(101)),
     })
     .await;
-    let limits = Limits {
+    let limits = SandboxLimits {
         response_bytes: 100,
         request_bytes: 10,
         request_headers: 2,
         header_length: 5,
-        ..Limits::default()
+        ..SandboxLimits::default()
     };
     let sandbox = sandbox(limits);
     for (call, expected) in [
@@ -203,6 +206,6 @@ async fn calls_run_side_by_side_up_to_the_bound() {
     let server = Server::start(|_| answer("200 OK", "", "1")).await;
     let source = "const all = Array.from({ length: 20 }, () => fetch('BASE/').then((r) => r.json()));
         return (await Promise.all(all)).length";
-    assert_eq!(at(&sandbox(Limits::default()), &server, source).await, json!(20));
+    assert_eq!(at(&sandbox(SandboxLimits::default()), &server, source).await, json!(20));
     assert_eq!(server.requests().len(), 20);
 }

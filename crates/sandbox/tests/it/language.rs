@@ -1,7 +1,7 @@
 //! The code, its arguments and its result.
 
 use serde_json::json;
-use toolyard_sandbox::{Limits, LogLevel, LogLine};
+use toolyard_sandbox::{LogLevel, LogLine, SandboxLimits};
 
 use crate::support::{job, run, sandbox, with_args};
 use crate::value;
@@ -18,7 +18,7 @@ async fn the_code_is_an_async_function_body_over_args() {
 #[tokio::test]
 async fn json_comes_in_and_goes_out_as_it_is() {
     let text = r#"{"text":"Grüße 👋 \u0000 \"x\"","list":[1.5,-0.25,true,null,[]],"__proto__":{"a":1},"deep":{"a":{"b":"c"}}}"#;
-    let outcome = run(&sandbox(Limits::default()), with_args("return args", text)).await.unwrap();
+    let outcome = run(&sandbox(SandboxLimits::default()), with_args("return args", text)).await.unwrap();
     assert_eq!(outcome.json.get(), text);
 }
 
@@ -39,7 +39,7 @@ async fn lines_of_the_console_are_kept_and_told_as_they_come() {
         console.warn(new TypeError('bad')); console.error('e'); console.debug('d'); console.info();
         const ring = {}; ring.ring = ring; console.log(ring); return 1";
     let mut told = Vec::new();
-    let sandbox = sandbox(Limits::default());
+    let sandbox = sandbox(SandboxLimits::default());
     let cancel = tokio_util::sync::CancellationToken::new();
     let outcome =
         sandbox.run(job(source), cancel, &mut |line: &LogLine| told.push(line.clone())).await.unwrap();
@@ -60,7 +60,7 @@ async fn lines_of_the_console_are_kept_and_told_as_they_come() {
 
 #[tokio::test]
 async fn lines_beyond_the_bound_are_dropped_and_counted() {
-    let limits = Limits { log_lines: 2, log_line_length: 5, ..Limits::default() };
+    let limits = SandboxLimits { log_lines: 2, log_line_length: 5, ..SandboxLimits::default() };
     let outcome =
         run(&sandbox(limits), job("for (let i = 0; i < 9; i++) console.log('line ' + i)")).await.unwrap();
     let lines: Vec<_> = outcome.logs.iter().map(|line| line.text.as_str()).collect();
@@ -80,7 +80,8 @@ async fn timers_fire_in_order_and_can_be_cleared() {
 async fn only_so_many_timers_are_set_at_a_time() {
     let source =
         "let n = 0; try { for (;;) { setTimeout(() => 0, 1e9); n++ } } catch (e) { return [n, e.name] }";
-    let outcome = run(&sandbox(Limits { timers: 3, ..Limits::default() }), job(source)).await.unwrap();
+    let outcome =
+        run(&sandbox(SandboxLimits { timers: 3, ..SandboxLimits::default() }), job(source)).await.unwrap();
     assert_eq!(outcome.json.get(), r#"[3,"RangeError"]"#);
 }
 
@@ -92,7 +93,7 @@ async fn chance_comes_from_the_host() {
     assert_eq!(one[2], "02020202-0202-4202-8202-020202020202");
     assert_ne!(one[0], one[1]);
     // A second run of the same sandbox has a seed of its own.
-    let sandbox = sandbox(Limits::default());
+    let sandbox = sandbox(SandboxLimits::default());
     let first = run(&sandbox, job("return Math.random()")).await.unwrap();
     let second = run(&sandbox, job("return Math.random()")).await.unwrap();
     assert_ne!(first.json.get(), second.json.get());

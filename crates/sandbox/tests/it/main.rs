@@ -13,20 +13,20 @@ mod storage;
 mod support;
 
 use serde_json::Value;
-use toolyard_sandbox::{Job, Limits, Permissions, SandboxError};
+use toolyard_sandbox::{RunPermissions, SandboxError, SandboxJob, SandboxLimits};
 
 use support::{job, run, sandbox};
 
-fn with_clock(source: &str) -> Job {
-    Job { permissions: Permissions { clock: true, ..Permissions::default() }, ..job(source) }
+fn with_clock(source: &str) -> SandboxJob {
+    SandboxJob { permissions: RunPermissions { clock: true, ..RunPermissions::default() }, ..job(source) }
 }
 
 /// What code returns, in a sandbox of its own.
-async fn value(job: Job) -> Value {
-    let outcome = run(&sandbox(Limits::default()), job).await.unwrap();
+async fn value(job: SandboxJob) -> Value {
+    let outcome = run(&sandbox(SandboxLimits::default()), job).await.unwrap();
     serde_json::from_str(outcome.json.get()).unwrap()
 }
 
-async fn error(job: Job) -> SandboxError {
-    run(&sandbox(Limits::default()), job).await.unwrap_err()
+async fn error(job: SandboxJob) -> SandboxError {
+    run(&sandbox(SandboxLimits::default()), job).await.unwrap_err()
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use toolyard_sandbox::{Job, Limits, Permissions, SandboxError};
+use toolyard_sandbox::{RunPermissions, SandboxError, SandboxJob, SandboxLimits};
 
 use crate::server::Server;
 use crate::support::{job, run, sandbox};
@@ -14,7 +14,7 @@ const PROMPT: Duration = Duration::from_secs(15);
 
 #[tokio::test]
 async fn a_run_that_computes_ends_when_it_is_cancelled() {
-    let sandbox = sandbox(Limits { compute: Duration::from_secs(60), ..Limits::default() });
+    let sandbox = sandbox(SandboxLimits { compute: Duration::from_secs(60), ..SandboxLimits::default() });
     let cancel = CancellationToken::new();
     let (began, stop) = (Instant::now(), cancel.clone());
     // The first line says that it runs.
@@ -26,7 +26,7 @@ async fn a_run_that_computes_ends_when_it_is_cancelled() {
 
 #[tokio::test]
 async fn a_run_that_waits_ends_when_it_is_cancelled() {
-    let sandbox = sandbox(Limits { runs: 1, abandoned: 0, ..Limits::default() });
+    let sandbox = sandbox(SandboxLimits { runs: 1, abandoned: 0, ..SandboxLimits::default() });
     let cancel = CancellationToken::new();
     let (began, stop) = (Instant::now(), cancel.clone());
     let source = "console.log('on'); await new Promise((r) => setTimeout(r, 20000))";
@@ -39,12 +39,17 @@ async fn a_run_that_waits_ends_when_it_is_cancelled() {
 #[tokio::test]
 async fn a_run_that_nobody_waits_for_gives_its_place_back() {
     let server = Server::start(|_| Vec::new()).await;
-    let sandbox =
-        sandbox(Limits { runs: 1, abandoned: 0, compute: Duration::from_secs(60), ..Limits::default() });
+    let sandbox = sandbox(SandboxLimits {
+        runs: 1,
+        abandoned: 0,
+        compute: Duration::from_secs(60),
+        ..SandboxLimits::default()
+    });
     for source in ["console.log('on'); for (;;);", "console.log('on'); await fetch('BASE/')"] {
         let hosts = vec![format!("http://{}", server.address).parse().unwrap()];
         let source = source.replace("BASE", &format!("http://{}", server.address));
-        let job = Job { permissions: Permissions { hosts, ..Permissions::default() }, ..job(&source) };
+        let job =
+            SandboxJob { permissions: RunPermissions { hosts, ..RunPermissions::default() }, ..job(&source) };
         let (sender, heard) = tokio::sync::oneshot::channel();
         let mut sender = Some(sender);
         let mut on_log = |_: &_| {
@@ -64,17 +69,18 @@ async fn a_run_that_nobody_waits_for_gives_its_place_back() {
 async fn a_cancelled_token_runs_nothing() {
     let cancel = CancellationToken::new();
     cancel.cancel();
-    let outcome = sandbox(Limits::default()).run(job("return 1"), cancel, &mut |_| ()).await;
+    let outcome = sandbox(SandboxLimits::default()).run(job("return 1"), cancel, &mut |_| ()).await;
     assert_eq!(outcome.unwrap_err(), SandboxError::Cancelled);
 }
 
 #[tokio::test]
 async fn a_call_that_is_never_answered_ends_with_the_time() {
     let server = Server::start(|_| Vec::new()).await;
-    let sandbox = sandbox(Limits { time: Duration::from_millis(200), ..Limits::default() });
+    let sandbox = sandbox(SandboxLimits { time: Duration::from_millis(200), ..SandboxLimits::default() });
     let hosts = vec![format!("http://{}", server.address).parse().unwrap()];
     let source = format!("await fetch('http://{}/')", server.address);
-    let job = Job { permissions: Permissions { hosts, ..Permissions::default() }, ..job(&source) };
+    let job =
+        SandboxJob { permissions: RunPermissions { hosts, ..RunPermissions::default() }, ..job(&source) };
     let error = run(&sandbox, job).await.unwrap_err();
     assert_eq!(error, SandboxError::TimedOut { limit: Duration::from_millis(200), stuck: false });
 }
@@ -82,7 +88,8 @@ async fn a_call_that_is_never_answered_ends_with_the_time() {
 #[tokio::test]
 async fn waiting_for_others_counts_and_a_full_queue_refuses() {
     let time = Duration::from_millis(300);
-    let sandbox = sandbox(Limits { runs: 1, abandoned: 0, waiting: 1, time, ..Limits::default() });
+    let sandbox =
+        sandbox(SandboxLimits { runs: 1, abandoned: 0, waiting: 1, time, ..SandboxLimits::default() });
     let long = || job("await new Promise((r) => setTimeout(r, 20000))");
     let (first, second, third) =
         tokio::join!(run(&sandbox, long()), run(&sandbox, long()), run(&sandbox, long()));
@@ -95,7 +102,7 @@ async fn waiting_for_others_counts_and_a_full_queue_refuses() {
 
 #[tokio::test]
 async fn many_runs_share_few_threads_and_nothing_stays_from_one_to_the_next() {
-    let sandbox = sandbox(Limits { runs: 2, waiting: 100, ..Limits::default() });
+    let sandbox = sandbox(SandboxLimits { runs: 2, waiting: 100, ..SandboxLimits::default() });
     let source = "const seen = [typeof globalThis.mark, Array.prototype.mark, Object.prototype.mark];
         globalThis.mark = Array.prototype.mark = Object.prototype.mark = 1; return seen";
     let runs = (0..50).map(|_| run(&sandbox, job(source)));
@@ -106,10 +113,12 @@ async fn many_runs_share_few_threads_and_nothing_stays_from_one_to_the_next() {
 
 #[tokio::test]
 async fn what_was_used_is_told() {
-    let outcome =
-        run(&sandbox(Limits::default()), job("let n = 0; for (let i = 0; i < 1e5; i++) n += i; return n"))
-            .await
-            .unwrap();
+    let outcome = run(
+        &sandbox(SandboxLimits::default()),
+        job("let n = 0; for (let i = 0; i < 1e5; i++) n += i; return n"),
+    )
+    .await
+    .unwrap();
     assert!(outcome.used.compute > Duration::ZERO && outcome.used.compute <= outcome.used.time);
     assert!((100_000..2_000_000).contains(&outcome.used.memory), "{}", outcome.used.memory);
     assert_eq!(outcome.used.host_calls, 0);

@@ -3,20 +3,25 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use toolyard_sandbox::{Job, Limits, MemoryStorage, Permissions, Quota, SandboxError, Storage};
+use toolyard_sandbox::{
+    MemoryStorage, PluginStorage, RunPermissions, SandboxError, SandboxJob, SandboxLimits, StorageQuota,
+};
 
 use crate::error;
 use crate::support::{job, run, sandbox};
 
-fn with_storage(source: &str, storage: &Arc<MemoryStorage>) -> Job {
-    let storage: Arc<dyn Storage> = Arc::<MemoryStorage>::clone(storage);
-    Job { permissions: Permissions { storage: Some(storage), ..Permissions::default() }, ..job(source) }
+fn with_storage(source: &str, storage: &Arc<MemoryStorage>) -> SandboxJob {
+    let storage: Arc<dyn PluginStorage> = Arc::<MemoryStorage>::clone(storage);
+    SandboxJob {
+        permissions: RunPermissions { storage: Some(storage), ..RunPermissions::default() },
+        ..job(source)
+    }
 }
 
 #[tokio::test]
 async fn what_one_run_stores_the_next_one_finds() {
     let storage = Arc::new(MemoryStorage::default());
-    let sandbox = sandbox(Limits::default());
+    let sandbox = sandbox(SandboxLimits::default());
     let source = "await storage.set('list', [1, { a: 'ü' }]); await storage.set('gone', 1);
         return [await storage.get('none'), await storage.delete('gone'), await storage.delete('gone')]";
     let outcome = run(&sandbox, with_storage(source, &storage)).await.unwrap();
@@ -35,8 +40,8 @@ async fn without_the_permission_there_is_none() {
 
 #[tokio::test]
 async fn sizes_are_bounded() {
-    let storage = Arc::new(MemoryStorage::new(Quota { keys: 1, bytes: 100 }));
-    let sandbox = sandbox(Limits { key_length: 3, value_bytes: 10, ..Limits::default() });
+    let storage = Arc::new(MemoryStorage::new(StorageQuota { keys: 1, bytes: 100 }));
+    let sandbox = sandbox(SandboxLimits { key_length: 3, value_bytes: 10, ..SandboxLimits::default() });
     let tell =
         |call: &str| format!("try {{ await storage.{call}; return 'ok' }} catch (e) {{ return e.message }}");
     for (call, expected) in [
@@ -60,7 +65,7 @@ async fn sizes_are_bounded() {
 #[tokio::test]
 async fn one_call_too_many_ends_the_run_even_if_the_code_catches_it() {
     let storage = Arc::new(MemoryStorage::default());
-    let sandbox = sandbox(Limits { host_calls: 3, ..Limits::default() });
+    let sandbox = sandbox(SandboxLimits { host_calls: 3, ..SandboxLimits::default() });
     let calls =
         |n| format!("for (let i = 0; i < {n}; i++) try {{ await storage.get('x') }} catch {{}} return 1");
     run(&sandbox, with_storage(&calls(3), &storage)).await.unwrap();
@@ -73,6 +78,6 @@ async fn what_is_stored_and_no_json_is_an_error_that_can_be_caught() {
     let storage = Arc::new(MemoryStorage::default());
     storage.set("k", "{nonsense").await.unwrap();
     let source = "try { return await storage.get('k') } catch (e) { return e.name }";
-    let outcome = run(&sandbox(Limits::default()), with_storage(source, &storage)).await.unwrap();
+    let outcome = run(&sandbox(SandboxLimits::default()), with_storage(source, &storage)).await.unwrap();
     assert_eq!(outcome.json.get(), r#""SyntaxError""#);
 }

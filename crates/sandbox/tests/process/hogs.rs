@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 use toolyard_sandbox::process::SlotLimits;
-use toolyard_sandbox::{Limits, SandboxError};
+use toolyard_sandbox::{SandboxError, SandboxLimits};
 
 use crate::support::job;
 use crate::{HOG, hasty, is_alive, patient, pool, request, run, slots, value};
@@ -72,7 +72,7 @@ async fn what_does_not_end_in_time_is_killed() {
 
 #[tokio::test]
 async fn what_notices_its_end_keeps_its_process() {
-    let pool = pool(Limits { grace: Duration::from_secs(60), ..hasty() }, slots(1)).await;
+    let pool = pool(SandboxLimits { grace: Duration::from_secs(60), ..hasty() }, slots(1)).await;
     let worker = pool.idle_workers();
     let (endless, kills) = request("ada", job("for (;;);"));
     let outcome = pool.run(endless, CancellationToken::new(), &mut |_| ()).await;
@@ -82,7 +82,7 @@ async fn what_notices_its_end_keeps_its_process() {
 
 #[tokio::test]
 async fn a_caller_who_leaves_does_not_free_the_slot_before_the_process_is_gone() {
-    let limits = Limits { grace: Duration::from_millis(50), ..patient() };
+    let limits = SandboxLimits { grace: Duration::from_millis(50), ..patient() };
     let pool = pool(limits, slots(1)).await;
     for leaves in ["drops the call", "cancels it"] {
         // Started by the end of the run before, if there was one.
@@ -136,7 +136,7 @@ async fn a_caller_who_leaves_code_that_waits_costs_no_process() {
 
 #[tokio::test]
 async fn the_system_ends_what_computes_for_too_long() {
-    let limits = Limits { compute: Duration::from_millis(300), ..patient() };
+    let limits = SandboxLimits { compute: Duration::from_millis(300), ..patient() };
     let pool = pool(limits.clone(), slots(1)).await;
     let (hog, kills) = request("mallory", job(HOG));
     let outcome = pool.run(hog, CancellationToken::new(), &mut |_| ()).await;
@@ -169,7 +169,7 @@ async fn one_user_cannot_take_all_workers() {
 
 #[tokio::test]
 async fn a_memory_bomb_ends_its_own_run() {
-    let pool = pool(Limits { compute: Duration::from_secs(60), ..patient() }, slots(2)).await;
+    let pool = pool(SandboxLimits { compute: Duration::from_secs(60), ..patient() }, slots(2)).await;
     for bomb in [
         "const a = []; for (;;) a.push(new Uint8Array(1e6).fill(1))",
         "let s = 'x'; for (;;) s = [s, s].join('')",

@@ -17,7 +17,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use toolyard_sandbox::process::{PoolParts, RunOwner, RunRequest, SlotLimits, WorkerCommand, WorkerPool};
-use toolyard_sandbox::{Job, Limits, Outcome, SandboxError};
+use toolyard_sandbox::{RunOutcome, SandboxError, SandboxJob, SandboxLimits};
 
 /// Cannot be interrupted: one turn takes long inside the engine, which looks at the clock once in 10,000 turns.
 const HOG: &str = "console.log('on'); const b = (1n << 500000n) - 1n; for (let i = 0; i < 5000; i++) b * b";
@@ -30,14 +30,14 @@ fn slots(runs: usize) -> SlotLimits {
     SlotLimits { runs, per_user: runs, per_content: runs, waiting: 8 }
 }
 
-async fn pool(limits: Limits, slots: SlotLimits) -> WorkerPool {
+async fn pool(limits: SandboxLimits, slots: SlotLimits) -> WorkerPool {
     let host = support::host();
     let parts = PoolParts { command: command(), limits, slots, host, tasks: TaskTracker::new() };
     WorkerPool::start(parts).await.unwrap()
 }
 
 /// A request of a user, and how often its worker had to be killed.
-fn request(user: &str, job: Job) -> (RunRequest, Arc<AtomicUsize>) {
+fn request(user: &str, job: SandboxJob) -> (RunRequest, Arc<AtomicUsize>) {
     let kills = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&kills);
     let owner = RunOwner { user: user.into(), content: job.source.as_ref().into() };
@@ -47,22 +47,30 @@ fn request(user: &str, job: Job) -> (RunRequest, Arc<AtomicUsize>) {
     (RunRequest { job, owner, on_kill }, kills)
 }
 
-async fn run(pool: &WorkerPool, user: &str, job: Job) -> Result<Outcome, SandboxError> {
+async fn run(pool: &WorkerPool, user: &str, job: SandboxJob) -> Result<RunOutcome, SandboxError> {
     pool.run(request(user, job).0, CancellationToken::new(), &mut |_| ()).await
 }
 
-async fn value(pool: &WorkerPool, user: &str, job: Job) -> String {
+async fn value(pool: &WorkerPool, user: &str, job: SandboxJob) -> String {
     run(pool, user, job).await.unwrap().json.get().to_owned()
 }
 
 /// Long enough for a machine under load to get through; what shall end early is ended by other means.
-fn patient() -> Limits {
-    Limits { time: Duration::from_secs(120), grace: Duration::from_secs(60), ..Limits::default() }
+fn patient() -> SandboxLimits {
+    SandboxLimits {
+        time: Duration::from_secs(120),
+        grace: Duration::from_secs(60),
+        ..SandboxLimits::default()
+    }
 }
 
 /// Runs are over soon, and killed soon after.
-fn hasty() -> Limits {
-    Limits { time: Duration::from_millis(1_000), grace: Duration::from_millis(50), ..Limits::default() }
+fn hasty() -> SandboxLimits {
+    SandboxLimits {
+        time: Duration::from_millis(1_000),
+        grace: Duration::from_millis(50),
+        ..SandboxLimits::default()
+    }
 }
 
 /// Whether any thread of a process is there. The first one may be a zombie while others still end; until then the process

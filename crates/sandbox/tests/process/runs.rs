@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use toolyard_sandbox::{Job, Limits, MemoryStorage, Permissions, SandboxError, Storage as _};
+use toolyard_sandbox::{
+    MemoryStorage, PluginStorage as _, RunPermissions, SandboxError, SandboxJob, SandboxLimits,
+};
 
 use crate::support::{NOW, job, with_args};
 use crate::{patient, pool, run, slots, value};
@@ -35,7 +37,7 @@ async fn errors_have_their_text_and_place() {
     let error = run(&pool, "ada", job("return (")).await.unwrap_err();
     assert!(matches!(error, SandboxError::Syntax { .. }), "{error:?}");
     let error = run(&pool, "ada", job("return 'x'.repeat(300000)")).await.unwrap_err();
-    assert_eq!(error, SandboxError::OutputTooLarge { limit: Limits::default().output_bytes });
+    assert_eq!(error, SandboxError::OutputTooLarge { limit: SandboxLimits::default().output_bytes });
     assert_eq!(value(&pool, "ada", job("return 1")).await, "1");
 }
 
@@ -44,8 +46,8 @@ async fn storage_and_lines_go_through_the_parent() {
     let pool = pool(patient(), slots(1)).await;
     let storage = Arc::new(MemoryStorage::default());
     let source = "console.warn('one', 2); await storage.set('k', [1]); return await storage.get('k')";
-    let permissions = Permissions { storage: Some(storage.clone()), ..Permissions::default() };
-    let outcome = run(&pool, "ada", Job { permissions, ..job(source) }).await.unwrap();
+    let permissions = RunPermissions { storage: Some(storage.clone()), ..RunPermissions::default() };
+    let outcome = run(&pool, "ada", SandboxJob { permissions, ..job(source) }).await.unwrap();
     assert_eq!((outcome.json.get(), outcome.used.host_calls), ("[1]", 2));
     assert_eq!(outcome.logs[0].text, "one 2");
     assert_eq!(storage.get("k").await.unwrap().unwrap(), "[1]");
@@ -58,9 +60,11 @@ async fn storage_and_lines_go_through_the_parent() {
 #[tokio::test]
 async fn the_time_is_told_with_the_permission_only() {
     let pool = pool(patient(), slots(1)).await;
-    let clock = Permissions { clock: true, ..Permissions::default() };
-    let now: i64 =
-        value(&pool, "ada", Job { permissions: clock, ..job("return Date.now()") }).await.parse().unwrap();
+    let clock = RunPermissions { clock: true, ..RunPermissions::default() };
+    let now: i64 = value(&pool, "ada", SandboxJob { permissions: clock, ..job("return Date.now()") })
+        .await
+        .parse()
+        .unwrap();
     assert!((NOW..NOW + 60_000).contains(&now), "{now}");
     let error = run(&pool, "ada", job("return Date.now()")).await.unwrap_err().to_string();
     assert!(error.contains("needs the permission `clock`"), "{error}");

@@ -6,15 +6,17 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 use toolyard_net::{ClientSettings, Guard, HttpClient};
-use toolyard_sandbox::{Host, Job, Limits, Outcome, Permissions, Sandbox, SandboxError};
+use toolyard_sandbox::{
+    RunOutcome, RunPermissions, Sandbox, SandboxError, SandboxHost, SandboxJob, SandboxLimits,
+};
 
 /// 5 March 2026, 19:30:05 UTC.
 pub(crate) const NOW: i64 = 1_772_739_005_000;
 
-pub(crate) fn host() -> Host {
+pub(crate) fn host() -> SandboxHost {
     let guard = Guard::dev();
     let next = AtomicU8::new(1);
-    Host {
+    SandboxHost {
         client: HttpClient::new(guard.clone(), ClientSettings::default()),
         guard,
         clock: Arc::new(|| NOW),
@@ -22,19 +24,24 @@ pub(crate) fn host() -> Host {
     }
 }
 
-pub(crate) fn sandbox(limits: Limits) -> Sandbox {
+pub(crate) fn sandbox(limits: SandboxLimits) -> Sandbox {
     Sandbox::new(limits, host())
 }
 
-pub(crate) fn job(source: &str) -> Job {
+pub(crate) fn job(source: &str) -> SandboxJob {
     with_args(source, "{}")
 }
 
-pub(crate) fn with_args(source: &str, args: &str) -> Job {
+pub(crate) fn with_args(source: &str, args: &str) -> SandboxJob {
     let args = RawValue::from_string(args.to_owned()).unwrap();
-    Job { source: source.into(), name: "plugin.js".to_owned(), args, permissions: Permissions::default() }
+    SandboxJob {
+        source: source.into(),
+        name: "plugin.js".to_owned(),
+        args,
+        permissions: RunPermissions::default(),
+    }
 }
 
-pub(crate) async fn run(sandbox: &Sandbox, job: Job) -> Result<Outcome, SandboxError> {
+pub(crate) async fn run(sandbox: &Sandbox, job: SandboxJob) -> Result<RunOutcome, SandboxError> {
     sandbox.run(job, CancellationToken::new(), &mut |_| ()).await
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use crate::state::AppState;
+use crate::state::ServerState;
 
 // After the time for calls, each part of a stop has its own. Together they fit into `process::EXIT_GRACE`.
 /// For calls that were cut off to be recorded.
@@ -16,7 +16,7 @@ const TASKS_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The end: no new calls, running ones finish within a bound, apps are told to come back, everything recorded is
 /// written.
-pub(crate) async fn drain(state: &AppState) {
+pub(crate) async fn drain(state: &ServerState) {
     let lifecycle = &state.lifecycle;
     lifecycle.stopping.cancel();
     lifecycle.calls.close();

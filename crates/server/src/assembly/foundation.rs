@@ -5,13 +5,13 @@ use std::sync::Arc;
 use metrics_exporter_prometheus::{PrometheusHandle, PrometheusRecorder};
 use toolyard_core::{
     limits::CallLimits,
-    ports::{ChangeSubscriber, Secrets, Stores},
+    ports::{ChangeSubscriber, SecretSealer, Stores},
 };
 use toolyard_net::{Guard, HttpClient};
 use toolyard_platform::Platform;
 use toolyard_sessions::{SessionParts, Sessions, Transcriber};
 
-use super::tools::Tools;
+use super::tools::ToolRuntime;
 use crate::{
     auth::TokenSigner,
     config::{AuthMode, Config},
@@ -19,19 +19,19 @@ use crate::{
     lifecycle::Lifecycle,
     parts::{self, WebAccess},
     root_key,
-    serve::{StartError, World},
-    speech::{self, Speech, SpeechMetrics},
+    serve::{ServerDependencies, ServerStartError},
+    speech::{self, SpeechEngine, SpeechMetrics},
     telemetry,
 };
 
 /// What everything else is built on.
-pub(super) struct Foundation {
+pub(super) struct ServerFoundation {
     pub(super) config: Config,
-    pub(super) world: World,
+    pub(super) world: ServerDependencies,
     pub(super) mode: AuthMode,
     pub(super) lifecycle: Lifecycle,
     pub(super) stores: Stores,
-    pub(super) secrets: Arc<dyn Secrets>,
+    pub(super) secrets: Arc<dyn SecretSealer>,
     /// Where apps and upstreams may be, and what sends requests to them.
     pub(super) guard: Guard,
     pub(super) http: HttpClient,
@@ -43,19 +43,20 @@ pub(super) struct Foundation {
     pub(super) process: ProcessState,
 }
 
-impl Foundation {
-    pub(super) async fn open(config: Config, world: World) -> Result<Self, StartError> {
+impl ServerFoundation {
+    pub(super) async fn open(config: Config, world: ServerDependencies) -> Result<Self, ServerStartError> {
         let lifecycle = Lifecycle::default();
         let mode = parts::auth_mode(&config)?;
         // First: it locks the data folder, and says whether a root key belongs to it.
         let stores = toolyard_store::open(parts::store_settings(&config), &lifecycle.tasks).await?;
-        let secrets: Arc<dyn Secrets> = Arc::new(root_key::load(&config, &world, &stores).await?);
-        let guard = parts::guard(&config, mode)?;
+        let secrets: Arc<dyn SecretSealer> =
+            Arc::new(root_key::load_root_keys(&config, &world, &stores).await?);
+        let guard = parts::build_guard(&config, mode)?;
         let own = || HttpClient::new(guard.clone(), parts::client_settings(&config));
         let http = world.http.clone().unwrap_or_else(own);
         let web = parts::web_access(&config, &world)?;
         let limits = parts::call_limits(&config.calls, &config.ledger);
-        let (recorder, metrics) = telemetry::recorder();
+        let (recorder, metrics) = telemetry::prometheus_recorder();
         let process = ProcessState::new(&config.server, &recorder)?;
         Ok(Self {
             config,
@@ -75,8 +76,10 @@ impl Foundation {
     }
 
     /// Words to sound and sound to words.
-    pub(super) fn speech(&self) -> Result<(Speech, Option<Arc<dyn Transcriber>>), StartError> {
-        let around = speech::Around {
+    pub(super) fn build_speech(
+        &self,
+    ) -> Result<(SpeechEngine, Option<Arc<dyn Transcriber>>), ServerStartError> {
+        let around = speech::SpeechDependencies {
             secrets: &*self.secrets,
             environment: &self.world.environment,
             ids: &self.world.ids,
@@ -84,11 +87,11 @@ impl Foundation {
             client: parts::client_settings(&self.config),
             metrics: SpeechMetrics::new(&self.recorder),
         };
-        speech::open(&self.config.speech, around)
+        speech::open_speech(&self.config.speech, around)
     }
 
     /// Live users.
-    pub(super) fn sessions(&self, transcriber: Option<Arc<dyn Transcriber>>) -> Sessions {
+    pub(super) fn build_sessions(&self, transcriber: Option<Arc<dyn Transcriber>>) -> Sessions {
         Sessions::new(SessionParts {
             stores: self.stores.clone(),
             secrets: self.secrets.clone(),
@@ -105,7 +108,10 @@ impl Foundation {
     }
 
     /// The verbs, with the tokens that were revoked.
-    pub(super) async fn platform(&self, tools: &Tools) -> Result<Arc<Platform>, StartError> {
+    pub(super) async fn build_platform(
+        &self,
+        tools: &ToolRuntime,
+    ) -> Result<Arc<Platform>, ServerStartError> {
         let platform = Arc::new(Platform {
             stores: self.stores.clone(),
             catalog: tools.catalog.clone(),
@@ -116,13 +122,13 @@ impl Foundation {
             guard: self.guard.clone(),
             web_guard: self.web.guard.clone(),
             http: self.http.clone(),
-            plugins: tools.plugins.service(&self.config.plugins),
+            plugins: tools.plugins.plugin_service(&self.config.plugins),
             limits: parts::request_limits(&self.config.rates)?,
             config: parts::platform_config(&self.config, self.mode),
         });
         let subscriber: Arc<dyn ChangeSubscriber> = platform.clone();
         self.stores.announcements.subscribe(Arc::downgrade(&subscriber));
-        platform.load_revoked_tokens().await.map_err(StartError::unreadable)?;
+        platform.load_revoked_tokens().await.map_err(ServerStartError::store_unreadable)?;
         Ok(platform)
     }
 }

@@ -5,16 +5,16 @@ use std::time::Duration;
 use toolyard_core::ports::PruneBefore;
 use toolyard_platform::plugins::reload_lists;
 
-use crate::{doors::rest, state::AppState};
+use crate::{doors::rest, state::ServerState};
 
 /// How long a change may go unnoticed whose announcement was lost.
 const CATCH_UP_EVERY: Duration = Duration::from_secs(2);
 
 /// Starts it.
-pub(super) fn housekeeping(state: &AppState) {
-    let every = |period, work: fn(AppState) -> futures_util::future::BoxFuture<'static, ()>| {
+pub(super) fn start_housekeeping(state: &ServerState) {
+    let every = |period, work: fn(ServerState) -> futures_util::future::BoxFuture<'static, ()>| {
         let state_of = state.clone();
-        state.lifecycle.every(period, move || work(state_of.clone()));
+        state.lifecycle.run_every(period, move || work(state_of.clone()));
     };
     every(Duration::from_millis(state.config.sessions.sweep_ms), |state| {
         Box::pin(async move { state.sessions.sweep().await })
@@ -30,15 +30,15 @@ pub(super) fn housekeeping(state: &AppState) {
     });
     every(Duration::from_secs(60), |state| {
         Box::pin(async move {
-            state.catalog.forget_idle();
-            state.limiter.forget_idle();
-            state.platform.limits.forget_idle();
-            state.speech.tidy();
-            state.mcp.tidy(&state);
-            state.tickets.tidy(state.clock.now());
-            state.tokens.tidy(state.clock.now());
-            state.kept.forget_late(state.clock.now());
-            state.upstreams.tidy(|user| state.mcp.changes.is_heard(user));
+            state.catalog.evict_idle();
+            state.limiter.evict_idle();
+            state.platform.limits.evict_idle();
+            state.speech.forget_idle();
+            state.mcp.prune(&state);
+            state.tickets.remove_expired(state.clock.now());
+            state.tokens.remove_expired(state.clock.now());
+            state.long_results.remove_expired(state.clock.now());
+            state.upstreams.close_unused(|user| state.mcp.changes.has_listener(user));
             state.metrics.run_upkeep();
             if let Err(error) = reload_lists(&state.platform).await {
                 tracing::error!(%error, "a list of plugins was not taken; the one before stays in force");
@@ -51,12 +51,12 @@ pub(super) fn housekeeping(state: &AppState) {
             let ago = |seconds: i64| now.checked_sub(jiff::SignedDuration::from_secs(seconds)).unwrap_or(now);
             let calls = ago(i64::from(state.config.ledger.keep_days) * 24 * 60 * 60);
             let keys = ago(i64::try_from(state.config.calls.key_lifetime_s).unwrap_or(i64::MAX));
-            let messages = rest::seen::messages_since(&state);
+            let messages = rest::call_visibility::error_messages_since(&state);
             let ages = PruneBefore { calls, messages, keys };
             if let Err(error) = state.stores.maintenance.prune(ages, &state.lifecycle.stopping).await {
                 tracing::error!(%error, "old calls could not be removed");
             }
-            if let Err(error) = state.stores.tokens.forget_tokens(now).await {
+            if let Err(error) = state.stores.tokens.remove_expired_tokens(now).await {
                 tracing::error!(%error, "ended tokens could not be removed from the list");
             }
         })

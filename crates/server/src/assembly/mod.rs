@@ -18,58 +18,58 @@ use toolyard_core::ports::ChangeSubscriber;
 use toolyard_platform::upstreams;
 
 pub(crate) use self::drain::drain;
-use self::{foundation::Foundation, housekeeping::housekeeping, tools::Tools};
+use self::{foundation::ServerFoundation, housekeeping::start_housekeeping, tools::ToolRuntime};
 use crate::{
-    auth::Oidc,
+    auth::OidcVerifier,
     change_feed::ChangeFeed,
     config::Config,
     doors::{
-        chat::{Replays, TurnGate},
+        chat::{ResumableStreams, TurnGate},
         mcp::McpDoor,
     },
-    icons::Icons,
-    models::ModelBook,
+    icons::IconCache,
+    models::ModelRegistry,
     openapi,
-    serve::{StartError, World},
-    state::{AppState, Exposure, Shared},
+    serve::{ServerDependencies, ServerStartError},
+    state::{ServerExposure, ServerState, SharedState},
     telemetry::CallMetrics,
-    tickets::Tickets,
+    tickets::SocketTickets,
 };
 
 /// Builds everything, and starts what lives.
 pub(crate) async fn assemble(
     config: Config,
-    world: World,
-    exposure: Exposure,
-) -> Result<AppState, StartError> {
-    let base = Foundation::open(config, world).await?;
-    let (speech, transcriber) = base.speech()?;
-    let sessions = base.sessions(transcriber);
-    let tools = Tools::build(&base, &sessions).await?;
-    let platform = base.platform(&tools).await?;
-    let models = Arc::new(ModelBook::new(&base.config, &base.world)?);
-    let Foundation { config, world, mode, lifecycle, stores, secrets, guard, http, web, .. } = base;
-    let state: AppState = Arc::new(Shared {
+    world: ServerDependencies,
+    exposure: ServerExposure,
+) -> Result<ServerState, ServerStartError> {
+    let base = ServerFoundation::open(config, world).await?;
+    let (speech, transcriber) = base.build_speech()?;
+    let sessions = base.build_sessions(transcriber);
+    let tools = ToolRuntime::build(&base, &sessions).await?;
+    let platform = base.build_platform(&tools).await?;
+    let models = Arc::new(ModelRegistry::new(&base.config, &base.world)?);
+    let ServerFoundation { config, world, mode, lifecycle, stores, secrets, guard, http, web, .. } = base;
+    let state: ServerState = Arc::new(SharedState {
         auth_mode: mode,
         exposure,
         mcp: McpDoor::new(&*secrets, &config.mcp),
-        icons: Icons::new(web, world.clock.clone()),
-        oidc: config.auth.oidc.clone().map(|oidc| Oidc::new(oidc, http)),
+        icons: IconCache::new(web, world.clock.clone()),
+        oidc: config.auth.oidc.clone().map(|oidc| OidcVerifier::new(oidc, http)),
         tokens: platform.tokens.clone(),
         change_feed: ChangeFeed::default(),
-        tickets: Tickets::new(config.mcp.ticket_s),
-        replays: Replays::new(&config.chat),
+        tickets: SocketTickets::new(config.mcp.ticket_s),
+        replays: ResumableStreams::new(&config.chat),
         turns: TurnGate::new(&config.chat),
         call_metrics: CallMetrics::new(base.recorder),
         metrics: base.metrics,
         process: base.process,
-        openapi: serde_json::to_vec(&openapi::document()).unwrap_or_default().into(),
+        openapi: serde_json::to_vec(&openapi::openapi_document()).unwrap_or_default().into(),
         catalog: tools.catalog,
         executor: tools.executor,
         upstreams: tools.upstreams,
         plugins: tools.plugins,
         limiter: tools.limiter,
-        kept: tools.kept,
+        long_results: tools.long_results,
         vectors: tools.vectors,
         clock: world.clock,
         ids: world.ids,
@@ -84,21 +84,21 @@ pub(crate) async fn assemble(
         lifecycle,
         config,
     });
-    start(&state).await?;
+    start_live_parts(&state).await?;
     Ok(state)
 }
 
 /// Starts what lives: followers of changes, sessions of the process before, upstreams, housekeeping.
-async fn start(state: &AppState) -> Result<(), StartError> {
+async fn start_live_parts(state: &ServerState) -> Result<(), ServerStartError> {
     let subscriber: Arc<dyn ChangeSubscriber> = state.clone();
     state.stores.announcements.subscribe(Arc::downgrade(&subscriber));
-    let restored = state.sessions.restore().await.map_err(StartError::unreadable)?;
+    let restored = state.sessions.restore_runs().await.map_err(ServerStartError::store_unreadable)?;
     if restored > 0 {
         tracing::info!(restored, "apps of the process before are expected back");
     }
     let configured = upstreams::sync_from_config(&state.platform, &state.config.upstreams).await;
-    configured.map_err(StartError::unreadable)?;
-    state.upstreams.start().await.map_err(StartError::unreadable)?;
-    housekeeping(state);
+    configured.map_err(ServerStartError::store_unreadable)?;
+    state.upstreams.start().await.map_err(ServerStartError::store_unreadable)?;
+    start_housekeeping(state);
     Ok(())
 }

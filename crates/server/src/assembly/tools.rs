@@ -7,8 +7,8 @@ use toolyard_core::{
     Catalog, Executor,
     catalog::CatalogPorts,
     executor::ExecutorParts,
-    kept::KeptResults,
-    policy::{LocalLimiter, Policy},
+    long_results::LongResults,
+    policy::{LocalLimiter, ToolPolicy},
     ports::{SourceKind, ToolSource},
 };
 use toolyard_sessions::Sessions;
@@ -17,35 +17,38 @@ use toolyard_sources::{
     upstream::UpstreamParts,
 };
 
-use super::foundation::Foundation;
+use super::foundation::ServerFoundation;
 use crate::{
     builtin, parts,
-    plugins::{self, PluginDesk},
-    serve::StartError,
-    telemetry::Traces,
+    plugins::{self, PluginRuntime},
+    serve::ServerStartError,
+    telemetry::TraceExporter,
 };
 
 /// What lists and runs tools.
-pub(super) struct Tools {
+pub(super) struct ToolRuntime {
     pub(super) catalog: Arc<Catalog>,
     pub(super) executor: Arc<Executor>,
     pub(super) upstreams: Arc<UpstreamSource>,
-    pub(super) plugins: PluginDesk,
+    pub(super) plugins: PluginRuntime,
     pub(super) limiter: Arc<LocalLimiter>,
-    pub(super) kept: Arc<KeptResults>,
+    pub(super) long_results: Arc<LongResults>,
     pub(super) vectors: Option<Arc<WordVectors>>,
 }
 
-impl Tools {
-    pub(super) async fn build(base: &Foundation, sessions: &Sessions) -> Result<Self, StartError> {
-        let Foundation { config, world, stores, lifecycle, .. } = base;
-        let (kept, vectors) = (Arc::new(KeptResults::default()), parts::vectors(config)?);
+impl ToolRuntime {
+    pub(super) async fn build(
+        base: &ServerFoundation,
+        sessions: &Sessions,
+    ) -> Result<Self, ServerStartError> {
+        let ServerFoundation { config, world, stores, lifecycle, .. } = base;
+        let (kept, vectors) = (Arc::new(LongResults::default()), parts::load_word_vectors(config)?);
         let builtin = builtin_parts(base, &kept, vectors.as_ref())?;
-        let around = plugins::Around { stores, web: &base.web, lifecycle };
-        let plugins = plugins::desk(config, world, around).await?;
+        let around = plugins::PluginDependencies { stores, web: &base.web, lifecycle };
+        let plugins = plugins::build_plugin_runtime(config, world, around).await?;
         let ports = CatalogPorts {
             plugins: plugins.source.clone().map(|source| source as _),
-            builtin: builtin.as_ref().and_then(BuiltinParts::catalog),
+            builtin: builtin.as_ref().and_then(BuiltinParts::catalog_entry),
             stores: stores.clone(),
             presence: Arc::new(sessions.clone()),
         };
@@ -57,11 +60,11 @@ impl Tools {
         ];
         sources.extend(builtin.map(|parts| (SourceKind::Builtin, Arc::new(BuiltinSource::new(parts)) as _)));
         sources.extend(plugins.source.clone().map(|source| (SourceKind::Plugin, source as _)));
-        let limiter = Arc::new(LocalLimiter::new(parts::rates(&config.rates)?));
+        let limiter = Arc::new(LocalLimiter::new(parts::call_rates(&config.rates)?));
         let denied = config.policy.deny.iter().map(String::as_str);
         let executor = Executor::new(ExecutorParts {
             sources,
-            policy: Policy::denying(denied).map_err(StartError::Config)?,
+            policy: ToolPolicy::from_deny_list(denied).map_err(ServerStartError::Config)?,
             limiter: limiter.clone(),
             ledger: stores.ledger.clone(),
             clock: world.clock.clone(),
@@ -70,32 +73,32 @@ impl Tools {
             cut_off: lifecycle.cut_off.clone(),
         });
         if let Some(url) = &config.telemetry.otlp_url {
-            Traces::to(url, world.ids.clone())?.follow(executor.watch(), lifecycle);
+            TraceExporter::new(url, world.ids.clone())?.export_calls(executor.subscribe(), lifecycle);
         }
-        Ok(Self { catalog, executor, upstreams, plugins, limiter, kept, vectors })
+        Ok(Self { catalog, executor, upstreams, plugins, limiter, long_results: kept, vectors })
     }
 }
 
 fn builtin_parts(
-    base: &Foundation,
-    kept: &Arc<KeptResults>,
+    base: &ServerFoundation,
+    kept: &Arc<LongResults>,
     vectors: Option<&Arc<WordVectors>>,
-) -> Result<Option<BuiltinParts>, StartError> {
-    let around = builtin::Around {
+) -> Result<Option<BuiltinParts>, ServerStartError> {
+    let around = builtin::BuiltinDependencies {
         clock: base.world.clock.clone(),
         web: base.web.clone(),
         http: base.http.clone(),
         guard: base.guard.clone(),
-        kept: kept.clone(),
+        long_results: kept.clone(),
         vectors: vectors.cloned(),
         environment: base.world.environment.clone(),
-        worker: base.world.worker(),
+        worker: base.world.worker_command(),
         tasks: base.lifecycle.tasks.clone(),
     };
-    builtin::parts(&base.config.builtin, around)
+    builtin::build_builtin_parts(&base.config.builtin, around)
 }
 
-fn app_source(base: &Foundation, sessions: &Sessions) -> AppSource {
+fn app_source(base: &ServerFoundation, sessions: &Sessions) -> AppSource {
     AppSource::new(AppSourceParts {
         http: base.http.clone(),
         guard: base.guard.clone(),
@@ -106,7 +109,7 @@ fn app_source(base: &Foundation, sessions: &Sessions) -> AppSource {
     })
 }
 
-fn upstream_source(base: &Foundation) -> Result<Arc<UpstreamSource>, StartError> {
+fn upstream_source(base: &ServerFoundation) -> Result<Arc<UpstreamSource>, ServerStartError> {
     Ok(UpstreamSource::new(UpstreamParts {
         stores: base.stores.clone(),
         secrets: base.secrets.clone(),

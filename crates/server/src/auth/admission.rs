@@ -11,29 +11,30 @@ use futures_util::future::BoxFuture;
 use toolyard_protocol::api::ApiErrorCode;
 
 use super::{
-    ActingFor, Actor, Anybody, Builder, Curator, ForUser, Person, Refusal, Role, acting_over_mcp,
-    identity::{for_whom, identify},
+    Actor, AppEditor, AuthRefusal, AuthenticatedPerson, CallerContext, CuratorActor, KnownActor, Role,
+    TargetUser, caller_from_headers,
+    identity::{identify_actor, target_user},
 };
-use crate::{error::Failure, routes::Access, state::AppState};
+use crate::{error::RequestError, routes::RouteAccess, state::ServerState};
 
 /// A handler behind the access rule of its route.
 #[derive(Clone)]
-pub(crate) struct Guarded<H> {
-    pub(crate) access: Access,
+pub(crate) struct GuardedHandler<H> {
+    pub(crate) access: RouteAccess,
     pub(crate) handler: H,
 }
 
-impl<H, T> Handler<T, AppState> for Guarded<H>
+impl<H, T> Handler<T, ServerState> for GuardedHandler<H>
 where
-    H: Handler<T, AppState>,
+    H: Handler<T, ServerState>,
     T: 'static,
 {
     type Future = BoxFuture<'static, Response>;
 
-    fn call(self, request: Request, state: AppState) -> Self::Future {
+    fn call(self, request: Request, state: ServerState) -> Self::Future {
         Box::pin(async move {
             let (mut parts, body) = request.into_parts();
-            match admit(&state, self.access, &mut parts).await {
+            match admit_request(&state, self.access, &mut parts).await {
                 Ok(()) => self.handler.call(Request::from_parts(parts, body), state).await,
                 Err(failure) => failure.into_response(),
             }
@@ -44,93 +45,102 @@ where
 const NOT_FOR_APPS: &str = "an app key cannot do this";
 
 /// Lets a request in, and leaves with it who it is from.
-async fn admit(state: &AppState, access: Access, parts: &mut Parts) -> Result<(), Failure> {
+async fn admit_request(
+    state: &ServerState,
+    access: RouteAccess,
+    parts: &mut Parts,
+) -> Result<(), RequestError> {
     match access {
         // Everyone, or they say by themselves who they are.
-        Access::Public | Access::Mcp | Access::Socket => return Ok(()),
-        Access::Acting => {
-            let acting = acting_over_mcp(state, &parts.headers).await?;
+        RouteAccess::Public | RouteAccess::Mcp | RouteAccess::Socket => return Ok(()),
+        RouteAccess::Caller => {
+            let acting = caller_from_headers(state, &parts.headers).await?;
             parts.extensions.insert(acting);
             return Ok(());
         }
         _ => {}
     }
-    let actor = identify(state, &parts.headers).await?;
+    let actor = identify_actor(state, &parts.headers).await?;
     match access {
-        Access::Public | Access::Mcp | Access::Socket | Access::Acting => {}
-        Access::Known => drop(parts.extensions.insert(Anybody(actor))),
-        Access::Operator => {
+        RouteAccess::Public | RouteAccess::Mcp | RouteAccess::Socket | RouteAccess::Caller => {}
+        RouteAccess::Authenticated => drop(parts.extensions.insert(KnownActor(actor))),
+        RouteAccess::Operator => {
             actor.require_operator()?;
-            parts.extensions.insert(Anybody(actor));
+            parts.extensions.insert(KnownActor(actor));
         }
-        Access::App => {
+        RouteAccess::App => {
             if !actor.is_app() {
                 let text = "this needs the app's key: `Authorization: Bearer package:key`";
-                return Err(Refusal::Forbidden(text).into());
+                return Err(AuthRefusal::Forbidden(text).into());
             }
-            parts.extensions.insert(Anybody(actor));
+            parts.extensions.insert(KnownActor(actor));
         }
-        Access::Person => {
-            state.platform.limits.check(&actor)?;
-            let person = person(parts, actor)?;
+        RouteAccess::Person => {
+            state.platform.limits.check_request(&actor)?;
+            let person = authenticated_person(parts, actor)?;
             parts.extensions.insert(person);
         }
-        Access::User => {
-            state.platform.limits.check(&actor)?;
+        RouteAccess::User => {
+            state.platform.limits.check_request(&actor)?;
             actor.require_person(NOT_FOR_APPS)?;
-            let user = for_whom(&parts.headers, &actor)?;
-            parts.extensions.insert(ForUser { user, actor });
+            let user = target_user(&parts.headers, &actor)?;
+            parts.extensions.insert(TargetUser { user, actor });
         }
-        Access::Builder | Access::Owner => {
-            state.platform.limits.check(&actor)?;
+        RouteAccess::Developer | RouteAccess::Owner => {
+            state.platform.limits.check_request(&actor)?;
             if matches!(actor, Actor::Person { role: Role::User, .. }) {
-                return Err(Refusal::Forbidden("this needs a developer's or operator's token").into());
+                return Err(AuthRefusal::Forbidden("this needs a developer's or operator's token").into());
             }
-            parts.extensions.insert(Builder(actor));
+            parts.extensions.insert(AppEditor(actor));
         }
-        Access::Curator => {
-            state.platform.limits.check(&actor)?;
+        RouteAccess::Curator => {
+            state.platform.limits.check_request(&actor)?;
             if !matches!(actor, Actor::Person { role: Role::Curator | Role::Operator, .. }) {
-                return Err(Refusal::Forbidden("this needs a curator's or operator's token").into());
+                return Err(AuthRefusal::Forbidden("this needs a curator's or operator's token").into());
             }
-            parts.extensions.insert(Curator(actor));
+            parts.extensions.insert(CuratorActor(actor));
         }
     }
     Ok(())
 }
 
-fn person(parts: &Parts, actor: Actor) -> Result<Person, Failure> {
-    let user = match for_whom(&parts.headers, &actor) {
+fn authenticated_person(parts: &Parts, actor: Actor) -> Result<AuthenticatedPerson, RequestError> {
+    let user = match target_user(&parts.headers, &actor) {
         Ok(user) => Some(user),
         // In dev mode nobody has to be named, and a developer's name need not be one of a user.
-        Err(Failure::Refused(Refusal::NoUser | Refusal::BadCredential(_))) => None,
+        Err(RequestError::Refused(AuthRefusal::NoUser | AuthRefusal::BadCredential(_))) => None,
         Err(failure) => return Err(failure),
     };
     match actor {
-        Actor::Person { ref name, role, .. } => Ok(Person { name: name.clone(), role, actor, user }),
-        Actor::App(_) => Err(Refusal::Forbidden(NOT_FOR_APPS).into()),
+        Actor::Person { ref name, role, .. } => {
+            Ok(AuthenticatedPerson { name: name.clone(), role, actor, user })
+        }
+        Actor::App(_) => Err(AuthRefusal::Forbidden(NOT_FOR_APPS).into()),
     }
 }
 
 /// What the rule left with the request.
-fn admitted<T: Clone + Send + Sync + 'static>(parts: &mut Parts) -> Result<T, Failure> {
+fn admitted<T: Clone + Send + Sync + 'static>(parts: &mut Parts) -> Result<T, RequestError> {
     parts.extensions.remove().ok_or_else(|| {
         let (path, wanted) = (parts.uri.path(), std::any::type_name::<T>());
         tracing::error!(path, wanted, "route is declared with an access rule that does not fit its handler");
-        Failure::new(ApiErrorCode::Internal, "this route is declared wrongly; the server's log says more")
+        RequestError::new(
+            ApiErrorCode::Internal,
+            "this route is declared wrongly; the server's log says more",
+        )
     })
 }
 
 macro_rules! extracted {
     ($($extractor:ty),*) => {$(
-        impl FromRequestParts<AppState> for $extractor {
-            type Rejection = Failure;
+        impl FromRequestParts<ServerState> for $extractor {
+            type Rejection = RequestError;
 
-            async fn from_request_parts(parts: &mut Parts, _state: &AppState) -> Result<Self, Failure> {
+            async fn from_request_parts(parts: &mut Parts, _state: &ServerState) -> Result<Self, RequestError> {
                 admitted(parts)
             }
         }
     )*};
 }
 
-extracted!(ActingFor, Anybody, Builder, Curator, ForUser, Person);
+extracted!(CallerContext, KnownActor, AppEditor, CuratorActor, TargetUser, AuthenticatedPerson);

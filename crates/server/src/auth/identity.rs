@@ -1,8 +1,8 @@
 //! From the headers of a request to who is asking, and for whom.
 //!
-//! The access rule of a route admits a request (see `admission`); its handler takes what the rule found out: [`ActingFor`] (a user
-//! with a session), [`ForUser`] (a user, session or not), [`Builder`] (may register and change apps), [`Curator`] (may sign
-//! plugins), [`Person`] (somebody with a token, no app), [`Anybody`] (somebody we know).
+//! The access rule of a route admits a request (see `admission`); its handler takes what the rule found out: [`CallerContext`] (a user
+//! with a session), [`TargetUser`] (a user, session or not), [`AppEditor`] (may register and change apps), [`CuratorActor`] (may sign
+//! plugins), [`AuthenticatedPerson`] (somebody with a token, no app), [`KnownActor`] (somebody we know).
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use http::{HeaderMap, header};
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq as _;
-use toolyard_core::{CallOwner, Caller, catalog::Scope};
+use toolyard_core::{CallOwner, Caller, catalog::ViewScope};
 use toolyard_protocol::{PackageName, TokenId, UserId};
 
 use super::{Actor, ActorOfUser, Credential, NoUserNamed, Role, TokenError, TokenSigner};
 use crate::{
     config::AuthMode,
-    error::Failure,
-    state::{AppState, Exposure},
+    error::RequestError,
+    state::{ServerExposure, ServerState},
 };
 
 /// Header that names a user.
@@ -25,16 +25,16 @@ pub(crate) const USER_HEADER: &str = "x-user-id";
 
 /// How long a credential is good. What stays open looks at it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Lease {
+pub(crate) struct CredentialLease {
     /// When the token ends, in seconds since 1970.
     until: Option<i64>,
     /// Which token.
     token: Option<TokenId>,
 }
 
-impl Lease {
+impl CredentialLease {
     /// Whether the credential is good no longer.
-    pub(crate) fn is_over(&self, tokens: &TokenSigner, now: Timestamp) -> bool {
+    pub(crate) fn is_expired(&self, tokens: &TokenSigner, now: Timestamp) -> bool {
         self.until.is_some_and(|until| until <= now.as_second()) || self.is_revoked(tokens)
     }
 
@@ -44,7 +44,7 @@ impl Lease {
     }
 }
 
-impl From<Actor> for Lease {
+impl From<Actor> for CredentialLease {
     /// An app's key has no end.
     fn from(who: Actor) -> Self {
         match who {
@@ -54,7 +54,7 @@ impl From<Actor> for Lease {
     }
 }
 
-impl From<Credential> for Lease {
+impl From<Credential> for CredentialLease {
     fn from(credential: Credential) -> Self {
         match credential {
             Credential::DevHeader | Credential::Embedded => Self::default(),
@@ -66,7 +66,7 @@ impl From<Credential> for Lease {
 
 /// Why nobody is let in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
+pub enum AuthRefusal {
     /// No `X-User-Id`; told in the old form.
     NoUser,
     /// No session; told in the old form.
@@ -81,7 +81,7 @@ pub enum Refusal {
     RateLimited(Duration),
 }
 
-impl std::fmt::Display for Refusal {
+impl std::fmt::Display for AuthRefusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NoUser => f.write_str("say for which user, in X-User-Id"),
@@ -98,11 +98,11 @@ impl std::fmt::Display for Refusal {
 
 /// Somebody we know.
 #[derive(Clone)]
-pub(crate) struct Anybody(pub(crate) Actor);
+pub(crate) struct KnownActor(pub(crate) Actor);
 
 /// A person: by token, or in dev mode by name alone. No app.
 #[derive(Clone)]
-pub(crate) struct Person {
+pub(crate) struct AuthenticatedPerson {
     pub(crate) name: String,
     pub(crate) role: Role,
     pub(crate) actor: Actor,
@@ -112,92 +112,94 @@ pub(crate) struct Person {
 
 /// A user, named by a credential that may; with or without a session.
 #[derive(Clone)]
-pub(crate) struct ForUser {
+pub(crate) struct TargetUser {
     pub(crate) user: UserId,
     pub(crate) actor: Actor,
 }
 
-impl From<ForUser> for ActorOfUser {
-    fn from(who: ForUser) -> Self {
+impl From<TargetUser> for ActorOfUser {
+    fn from(who: TargetUser) -> Self {
         Self { user: who.user, actor: who.actor }
     }
 }
 
 /// A user with a session, and what of the user's tools the caller sees.
 #[derive(Debug, Clone)]
-pub(crate) struct ActingFor {
+pub(crate) struct CallerContext {
     pub(crate) user: UserId,
     pub(crate) caller: Caller,
-    pub(crate) scope: Scope,
+    pub(crate) scope: ViewScope,
     /// How long that is so.
-    pub(crate) lease: Lease,
+    pub(crate) lease: CredentialLease,
 }
 
-impl ActingFor {
+impl CallerContext {
     /// To whom belongs what is started here.
-    pub(crate) fn owner(&self) -> CallOwner {
+    pub(crate) fn call_owner(&self) -> CallOwner {
         CallOwner { user: self.user.clone(), caller: self.caller.clone() }
     }
 }
 
 /// Whoever may sign plugins and call them back.
 #[derive(Clone)]
-pub(crate) struct Curator(pub(crate) Actor);
+pub(crate) struct CuratorActor(pub(crate) Actor);
 
 /// Whoever may register and change apps: a developer their own, an operator all, an app itself.
 #[derive(Clone)]
-pub(crate) struct Builder(pub(crate) Actor);
+pub(crate) struct AppEditor(pub(crate) Actor);
 
-fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
 /// The user whom the header names.
-pub(crate) fn named_user(headers: &HeaderMap) -> Result<Option<UserId>, Failure> {
+pub(crate) fn user_from_header(headers: &HeaderMap) -> Result<Option<UserId>, RequestError> {
     let mut values = headers.get_all(USER_HEADER).iter();
     let Some(value) = values.next() else { return Ok(None) };
     // Which of two was meant, a proxy in front of us may see differently.
     if values.next().is_some() {
-        return Err(Failure::invalid(format!("{USER_HEADER}: sent more than once; send it once")));
+        return Err(RequestError::invalid_request(format!(
+            "{USER_HEADER}: sent more than once; send it once"
+        )));
     }
     // Unreadable is not the same as missing: the request would be somebody else's.
     let text = std::str::from_utf8(value.as_bytes())
-        .map_err(|_| Failure::invalid(format!("{USER_HEADER}: expected UTF-8")))?;
+        .map_err(|_| RequestError::invalid_request(format!("{USER_HEADER}: expected UTF-8")))?;
     if text.is_empty() {
         return Ok(None);
     }
-    text.parse().map(Some).map_err(|error| Failure::invalid(format!("{USER_HEADER}: {error}")))
+    text.parse().map(Some).map_err(|error| RequestError::invalid_request(format!("{USER_HEADER}: {error}")))
 }
 
 /// Whether a page of another site makes the browser send this request, as with a picture or a link. A request with an
 /// Origin was judged by that already. Another port of this machine counts as the same site to a browser, not to us.
 fn is_cross_site(headers: &HeaderMap) -> bool {
-    let site = header(headers, "sec-fetch-site");
+    let site = header_text(headers, "sec-fetch-site");
     site.is_some_and(|site| !matches!(site, "same-origin" | "none")) && !headers.contains_key(header::ORIGIN)
 }
 
 /// Who is asking, by credential; in dev mode by header.
-pub(crate) async fn identify(state: &AppState, headers: &HeaderMap) -> Result<Actor, Failure> {
-    let bearer = header(headers, header::AUTHORIZATION.as_str()).and_then(|text| {
+pub(crate) async fn identify_actor(state: &ServerState, headers: &HeaderMap) -> Result<Actor, RequestError> {
+    let bearer = header_text(headers, header::AUTHORIZATION.as_str()).and_then(|text| {
         let (scheme, credential) = text.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then_some(credential.trim())
     });
     match bearer {
-        Some(credential) => by_credential(state, credential).await,
+        Some(credential) => actor_by_credential(state, credential).await,
         None if headers.contains_key(header::AUTHORIZATION) => {
-            Err(Refusal::BadCredential("expected `Authorization: Bearer …`".to_owned()).into())
+            Err(AuthRefusal::BadCredential("expected `Authorization: Bearer …`".to_owned()).into())
         }
-        None if state.exposure == Exposure::Embedded => {
-            let user = named_user(headers)?.ok_or(Refusal::NoUser)?;
+        None if state.exposure == ServerExposure::Embedded => {
+            let user = user_from_header(headers)?.ok_or(AuthRefusal::NoUser)?;
             let (name, credential) = (user.as_str().to_owned(), Credential::Embedded);
             Ok(Actor::Person { name, role: Role::User, credential })
         }
-        None if state.auth_mode == AuthMode::Dev && is_cross_site(headers) => Err(Refusal::Forbidden(
+        None if state.auth_mode == AuthMode::Dev && is_cross_site(headers) => Err(AuthRefusal::Forbidden(
             "a web page of another site sent this request, and in dev mode no credential shows that you wanted it; \
              open this address yourself, or send a token",
         )
         .into()),
-        None if state.auth_mode == AuthMode::Dev => Ok(match named_user(headers)? {
+        None if state.auth_mode == AuthMode::Dev => Ok(match user_from_header(headers)? {
             Some(user) => Actor::Person {
                 name: user.as_str().to_owned(),
                 role: Role::Operator,
@@ -205,16 +207,19 @@ pub(crate) async fn identify(state: &AppState, headers: &HeaderMap) -> Result<Ac
             },
             None => Actor::Person { name: "dev".to_owned(), role: Role::Operator, credential: Credential::DevHeader },
         }),
-        None => Err(Refusal::NoCredential.into()),
+        None => Err(AuthRefusal::NoCredential.into()),
     }
 }
 
 /// An app's key is `package:key`; a token has no colon.
-pub(crate) async fn by_credential(state: &AppState, credential: &str) -> Result<Actor, Failure> {
+pub(crate) async fn actor_by_credential(
+    state: &ServerState,
+    credential: &str,
+) -> Result<Actor, RequestError> {
     if let Some((package, key)) = credential.split_once(':') {
-        let refused = || Refusal::BadCredential("the API key does not fit this app".to_owned());
+        let refused = || AuthRefusal::BadCredential("the API key does not fit this app".to_owned());
         let package: PackageName = package.parse().map_err(|_| refused())?;
-        let app = state.catalog.app(&package).await?.ok_or_else(refused)?;
+        let app = state.catalog.find_app(&package).await?.ok_or_else(refused)?;
         let keys = app.head.record.keys().ok_or_else(refused)?;
         let fits = bool::from(Sha256::digest(key.as_bytes()).as_slice().ct_eq(&keys.key_hash));
         return if fits { Ok(Actor::App(app)) } else { Err(refused().into()) };
@@ -233,64 +238,72 @@ pub(crate) async fn by_credential(state: &AppState, credential: &str) -> Result<
     };
     match &state.oidc {
         // Surely one of ours: nobody else needs to be asked.
-        Some(_) if error == TokenError::Revoked => Err(Refusal::BadCredential(error.to_string()).into()),
+        Some(_) if error == TokenError::Revoked => Err(AuthRefusal::BadCredential(error.to_string()).into()),
         Some(oidc) => match oidc.verify(credential, now).await {
             Ok((user, until)) => {
                 let credential = Credential::IdentityProvider { expires_at: until };
                 Ok(Actor::Person { name: user.as_str().to_owned(), role: Role::User, credential })
             }
-            Err(error) => Err(Refusal::BadCredential(error.to_string()).into()),
+            Err(error) => Err(AuthRefusal::BadCredential(error.to_string()).into()),
         },
-        None => Err(Refusal::BadCredential(error.to_string()).into()),
+        None => Err(AuthRefusal::BadCredential(error.to_string()).into()),
     }
 }
 
 /// For whom a known one asks. A user for themselves; an operator for whom they name; an app for whom it names.
-pub(super) fn for_whom(headers: &HeaderMap, who: &Actor) -> Result<UserId, Failure> {
-    user_of(who, named_user(headers)?)
+pub(super) fn target_user(headers: &HeaderMap, who: &Actor) -> Result<UserId, RequestError> {
+    resolve_user(who, user_from_header(headers)?)
 }
 
 /// For whom an actor asks who names that user.
-fn user_of(who: &Actor, named: Option<UserId>) -> Result<UserId, Failure> {
-    who.user(named)?.map_err(|NoUserNamed| Refusal::NoUser.into())
+fn resolve_user(who: &Actor, named: Option<UserId>) -> Result<UserId, RequestError> {
+    who.acting_user(named)?.map_err(|NoUserNamed| AuthRefusal::NoUser.into())
 }
 
 /// A person opens a session: by token, or in dev mode by name, so that nobody needs glasses to try something. An app's key
 /// needs a user who has one.
-pub(crate) async fn acting_for(
-    state: &AppState,
+pub(crate) async fn caller_context(
+    state: &ServerState,
     who: Actor,
     named: Option<UserId>,
-) -> Result<ActingFor, Failure> {
-    let user = user_of(&who, named)?;
+) -> Result<CallerContext, RequestError> {
+    let user = resolve_user(&who, named)?;
     match who {
         Actor::Person { name, credential, .. } => {
             if !state.sessions.keep_alive(&user) {
-                return Err(Failure::unavailable("too many users are live; try again later"));
+                return Err(RequestError::unavailable("too many users are live; try again later"));
             }
             // An operator who acts for a user is another caller than the user.
             let is_user = name == user.as_str() || matches!(credential, Credential::DevHeader);
             let caller = if is_user { Caller::User } else { Caller::Person(name.as_str().into()) };
-            Ok(ActingFor { user, caller, scope: Scope::Everything, lease: credential.into() })
+            Ok(CallerContext { user, caller, scope: ViewScope::Everything, lease: credential.into() })
         }
         Actor::App(app) => {
             if !state.sessions.is_live(&user) {
-                return Err(Refusal::NoSession.into());
+                return Err(AuthRefusal::NoSession.into());
             }
             let package = app.head.package();
-            let installs = state.stores.installs.of(&user).await?;
+            let installs = state.stores.installs.list_installs(&user).await?;
             // Not installed looks like not there: an app must not learn who else is.
             let install =
-                installs.iter().find(|install| install.package == *package).ok_or(Refusal::NoSession)?;
+                installs.iter().find(|install| install.package == *package).ok_or(AuthRefusal::NoSession)?;
             let assistant = app.head.record.assistant || install.assistant;
-            let scope = if assistant { Scope::Everything } else { Scope::Package(package.clone()) };
-            Ok(ActingFor { user, caller: Caller::App(package.clone()), scope, lease: Lease::default() })
+            let scope = if assistant { ViewScope::Everything } else { ViewScope::Package(package.clone()) };
+            Ok(CallerContext {
+                user,
+                caller: Caller::App(package.clone()),
+                scope,
+                lease: CredentialLease::default(),
+            })
         }
     }
 }
 
 /// Who asks, and for whom, out of the headers of a request.
-pub(crate) async fn acting_over_mcp(state: &AppState, headers: &HeaderMap) -> Result<ActingFor, Failure> {
-    let who = identify(state, headers).await?;
-    acting_for(state, who, named_user(headers)?).await
+pub(crate) async fn caller_from_headers(
+    state: &ServerState,
+    headers: &HeaderMap,
+) -> Result<CallerContext, RequestError> {
+    let who = identify_actor(state, headers).await?;
+    caller_context(state, who, user_from_header(headers)?).await
 }

@@ -1,14 +1,14 @@
 //! Issuing tokens where no server runs.
 
 use jiff::Timestamp;
-use toolyard_core::ports::TokenAdded;
+use toolyard_core::ports::AddTokenOutcome;
 use toolyard_platform::tokens::{IssuedSecret, TokenDetails, TokenSigner, sign_listed};
 use toolyard_protocol::TokenId;
 
 use crate::{
     config::Config,
     root_key,
-    serve::{StartError, World},
+    serve::{ServerDependencies, ServerStartError},
 };
 
 /// A token that was made where no server runs.
@@ -19,33 +19,36 @@ pub struct OfflineToken {
     /// When it ends.
     pub expires_at: Timestamp,
     /// Whether it can be called back.
-    pub listing: Listing,
+    pub listing: TokenListing,
 }
 
 /// Whether a token is in the list of the store. It is good all the same, and can be called back only if it is.
 #[derive(Debug)]
-pub enum Listing {
+pub enum TokenListing {
     /// Listed under this id.
     Listed(TokenId),
     /// The store did not take it, and why.
-    NotTaken(String),
+    NotListed(String),
 }
 
 /// Makes a token as the server with this configuration would, and lists it in its store, which is made if need be.
-pub async fn issue_offline(config: &Config, details: TokenDetails<'_>) -> Result<OfflineToken, StartError> {
-    let world = World::default();
+pub async fn issue_offline(
+    config: &Config,
+    details: TokenDetails<'_>,
+) -> Result<OfflineToken, ServerStartError> {
+    let world = ServerDependencies::default();
     let known = toolyard_store::known_key_of(&config.store.path).await;
-    let known = known.map_err(|error| StartError::Config(error.to_string()))?;
-    let signer = TokenSigner::new(&root_key::checked(config, &world, &known)?)?;
+    let known = known.map_err(|error| ServerStartError::Config(error.to_string()))?;
+    let signer = TokenSigner::new(&root_key::check_root_keys(config, &world, &known)?)?;
     let IssuedSecret { token, listed: issued } = sign_listed(&signer, &*world.clock, &*world.ids, details)?;
-    let room = config.quotas.of_tokens();
+    let room = config.quotas.token_quota();
     let listing = match toolyard_store::list_token(&config.store.path, &issued, room).await {
-        Ok(TokenAdded::Listed) => Listing::Listed(issued.id),
+        Ok(AddTokenOutcome::Listed) => TokenListing::Listed(issued.id),
         // With no token it was made, so none of it is called back.
-        Ok(TokenAdded::NoRoom | TokenAdded::Revoked) => {
-            Listing::NotTaken(format!("{} has too many tokens already", issued.subject))
+        Ok(AddTokenOutcome::QuotaReached | AddTokenOutcome::Revoked) => {
+            TokenListing::NotListed(format!("{} has too many tokens already", issued.subject))
         }
-        Err(error) => Listing::NotTaken(error.to_string()),
+        Err(error) => TokenListing::NotListed(error.to_string()),
     };
     Ok(OfflineToken { token, expires_at: issued.expires_at, listing })
 }

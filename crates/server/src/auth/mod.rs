@@ -11,15 +11,15 @@ mod identity;
 mod issue;
 mod oidc;
 
-pub(crate) use self::admission::Guarded;
+pub(crate) use self::admission::GuardedHandler;
 pub(crate) use self::identity::{
-    ActingFor, Anybody, Builder, Curator, ForUser, Lease, Person, USER_HEADER, acting_for, acting_over_mcp,
-    by_credential, identify, named_user,
+    AppEditor, AuthenticatedPerson, CallerContext, CredentialLease, CuratorActor, KnownActor, TargetUser,
+    USER_HEADER, actor_by_credential, caller_context, caller_from_headers, identify_actor, user_from_header,
 };
 pub use self::{
-    identity::Refusal,
-    issue::{Listing, OfflineToken, issue_offline},
-    oidc::Oidc,
+    identity::AuthRefusal,
+    issue::{OfflineToken, TokenListing, issue_offline},
+    oidc::OidcVerifier,
 };
 pub use toolyard_platform::{
     Actor, ActorOfUser, Credential, NoUserNamed,

@@ -38,22 +38,22 @@ const ALGORITHMS: [Algorithm; 6] = [
 ];
 
 /// The issuer.
-pub struct Oidc {
+pub struct OidcVerifier {
     config: OidcConfig,
     http: HttpClient,
-    keys: Mutex<Fetched>,
+    keys: Mutex<FetchedKeys>,
     fetching: tokio::sync::Mutex<()>,
 }
 
 /// A published key that may verify tokens.
-struct VerifyKey {
+struct VerificationKey {
     id: Option<String>,
     /// The only algorithm it is for, where the issuer says so.
     algorithm: Option<KeyAlgorithm>,
     key: DecodingKey,
 }
 
-type Keys = Vec<VerifyKey>;
+type VerificationKeys = Vec<VerificationKey>;
 
 /// A list of keys, each of them raw: one that cannot be read must not lose the others.
 #[derive(Deserialize)]
@@ -61,7 +61,7 @@ struct RawKeySet {
     keys: Vec<Value>,
 }
 
-impl VerifyKey {
+impl VerificationKey {
     /// None where the key is for something else than verifying, such as encryption, or of a kind that we do not know.
     fn from_json(key: Value) -> Option<Self> {
         let jwk: Jwk = serde_json::from_value(key).ok()?;
@@ -78,19 +78,19 @@ impl VerifyKey {
         Some(Self { id: jwk.common.key_id, algorithm: jwk.common.key_algorithm, key })
     }
 
-    fn fits(&self, id: Option<&str>, algorithm: Algorithm) -> bool {
+    fn can_verify(&self, id: Option<&str>, algorithm: Algorithm) -> bool {
         let is_named = id.is_none() || self.id.as_deref() == id;
         is_named && self.algorithm.is_none_or(|only| only == KeyAlgorithm::from(algorithm))
     }
 }
 
 #[derive(Default)]
-struct Fetched {
-    keys: Arc<Keys>,
+struct FetchedKeys {
+    keys: Arc<VerificationKeys>,
     at: Option<Instant>,
 }
 
-impl Oidc {
+impl OidcVerifier {
     /// Keys are fetched when the first token comes.
     pub fn new(config: OidcConfig, http: HttpClient) -> Self {
         Self { config, http, keys: Mutex::default(), fetching: tokio::sync::Mutex::new(()) }
@@ -108,7 +108,7 @@ impl Oidc {
         rules.set_required_spec_claims(&["exp", "iss", "aud"]);
         rules.validate_exp = false;
         let keys = self.keys_for(header.kid.as_deref()).await;
-        let fits = |key: &&VerifyKey| key.fits(header.kid.as_deref(), header.alg);
+        let fits = |key: &&VerificationKey| key.can_verify(header.kid.as_deref(), header.alg);
         let mut candidates = keys.iter().filter(fits).map(|key| &key.key);
         let claims =
             candidates.find_map(|key| jsonwebtoken::decode::<Map<String, Value>>(token, key, &rules).ok());
@@ -118,11 +118,11 @@ impl Oidc {
         if claims.get("nbf").and_then(Value::as_i64).is_some_and(|from| from > now.as_second() + SKEW_S) {
             return Err(TokenError::Invalid);
         }
-        Ok((self.user(&claims)?, until))
+        Ok((self.user_from_claims(&claims)?, until))
     }
 
     /// Whom the claims name.
-    fn user(&self, claims: &Map<String, Value>) -> Result<UserId, TokenError> {
+    fn user_from_claims(&self, claims: &Map<String, Value>) -> Result<UserId, TokenError> {
         let claim = &self.config.user_claim;
         let not_usable = |why: String| TokenError::NoUser(format!("its claim `{claim}` {why}"));
         let text = claims.get(claim).ok_or_else(|| not_usable("is missing".to_owned()))?;
@@ -151,15 +151,15 @@ impl Oidc {
     }
 
     /// The known keys, fetched anew where the one that is asked for is not among them.
-    async fn keys_for(&self, kid: Option<&str>) -> Arc<Keys> {
-        if let Some(keys) = self.fresh_enough(kid) {
+    async fn keys_for(&self, kid: Option<&str>) -> Arc<VerificationKeys> {
+        if let Some(keys) = self.cached_keys(kid) {
             return keys;
         }
         let _one_at_a_time = self.fetching.lock().await;
-        if let Some(keys) = self.fresh_enough(kid) {
+        if let Some(keys) = self.cached_keys(kid) {
             return keys;
         }
-        let fetched = match tokio::time::timeout(FETCH_TIMEOUT, self.fetch()).await {
+        let fetched = match tokio::time::timeout(FETCH_TIMEOUT, self.fetch_keys()).await {
             Ok(Ok(keys)) => Some(Arc::new(keys)),
             Ok(Err(error)) => {
                 tracing::warn!(%error, issuer = self.config.issuer, "the issuer's keys could not be fetched");
@@ -175,7 +175,7 @@ impl Oidc {
         known.keys.clone()
     }
 
-    fn fresh_enough(&self, kid: Option<&str>) -> Option<Arc<Keys>> {
+    fn cached_keys(&self, kid: Option<&str>) -> Option<Arc<VerificationKeys>> {
         let known = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         let has = known.keys.iter().any(|known| kid.is_none() || known.id.as_deref() == kid);
         let refetch = Duration::from_secs(self.config.refetch_s);
@@ -183,7 +183,7 @@ impl Oidc {
         (has || recent).then(|| known.keys.clone())
     }
 
-    async fn fetch(&self) -> Result<Keys, String> {
+    async fn fetch_keys(&self) -> Result<VerificationKeys, String> {
         let request = Request::get(&self.config.jwks_url).body(Full::<Bytes>::default());
         let answer = self.http.send(request.map_err(|e| e.to_string())?).await.map_err(|e| e.to_string())?;
         if !answer.status.is_success() {
@@ -191,6 +191,6 @@ impl Oidc {
         }
         let body = answer.bytes(MAX_KEYS_BYTES).await.map_err(|e| e.to_string())?;
         let set: RawKeySet = serde_json::from_slice(&body).map_err(|e| e.to_string())?;
-        Ok(set.keys.into_iter().filter_map(VerifyKey::from_json).collect())
+        Ok(set.keys.into_iter().filter_map(VerificationKey::from_json).collect())
     }
 }

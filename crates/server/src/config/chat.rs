@@ -5,7 +5,7 @@ use std::{borrow::Cow, path::PathBuf, time::Duration};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-pub use toolyard_agent::model::Calling;
+pub use toolyard_agent::model::CallingMode;
 use toolyard_agent::turn::budget::TurnLimits;
 use toolyard_protocol::chat::ClientToolLimits;
 
@@ -110,7 +110,7 @@ impl Default for ChatConfig {
 
 impl ChatConfig {
     /// The bounds of a turn.
-    pub(crate) fn limits(&self) -> TurnLimits {
+    pub(crate) fn turn_limits(&self) -> TurnLimits {
         TurnLimits {
             steps: self.steps,
             tokens: self.tokens,
@@ -134,7 +134,7 @@ impl ChatConfig {
     }
 }
 
-/// The schema of [`Calling`], whose own crate knows no schemas.
+/// The schema of [`CallingMode`], whose own crate knows no schemas.
 pub(crate) struct CallingSchema;
 
 impl JsonSchema for CallingSchema {
@@ -143,17 +143,17 @@ impl JsonSchema for CallingSchema {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let one = |calling: Calling| {
+        let one = |calling: CallingMode| {
             let description = match calling {
-                Calling::Native => "In the way of the protocol.",
-                Calling::Prompted => "By text, as the system prompt asks for.",
-                Calling::Small => {
+                CallingMode::Native => "In the way of the protocol.",
+                CallingMode::Prompted => "By text, as the system prompt asks for.",
+                CallingMode::Small => {
                     "One tool or none, chosen for the model: for those of a few hundred million parameters, in a file or behind llama.cpp's server."
                 }
             };
             json!({ "description": description, "type": "string", "const": calling })
         };
-        json_schema!({ "description": "How a model calls tools.", "oneOf": Calling::ALL.map(one) })
+        json_schema!({ "description": "How a model calls tools.", "oneOf": CallingMode::ALL.map(one) })
     }
 }
 
@@ -181,7 +181,7 @@ pub struct ModelConfig {
     /// 400 MB are taken for small, others call by text.
     #[serde(default)]
     #[schemars(with = "Option<CallingSchema>")]
-    pub calling: Option<Calling>,
+    pub calling: Option<CallingMode>,
 }
 
 /// Looking for models.

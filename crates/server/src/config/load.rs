@@ -17,7 +17,7 @@ const NOT_BY_ENVIRONMENT: [&str; 2] = ["plugins", "allow_unsigned"];
 
 /// Where the configuration comes from.
 #[derive(Debug, Default)]
-pub struct Sources {
+pub struct ConfigSources {
     /// The file, where one was named; it must be there then.
     pub file: Option<PathBuf>,
     /// The environment.
@@ -28,7 +28,7 @@ pub struct Sources {
 
 /// What is wrong with the configuration, and where.
 #[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
+pub enum ConfigLoadError {
     /// The file cannot be read.
     #[error("cannot read {}: {error}", file.display())]
     Unreadable {
@@ -55,37 +55,40 @@ pub enum ConfigError {
     },
 }
 
-fn wrong(path: &str, message: impl Into<String>) -> ConfigError {
-    ConfigError::Wrong { path: path.to_owned(), message: message.into() }
+fn config_error(path: &str, message: impl Into<String>) -> ConfigLoadError {
+    ConfigLoadError::Wrong { path: path.to_owned(), message: message.into() }
 }
 
 /// Reads and checks.
-pub fn load(sources: Sources) -> Result<Config, ConfigError> {
+pub fn load_config(sources: ConfigSources) -> Result<Config, ConfigLoadError> {
     let mut table = read_file(sources.file)?;
     for (path, value) in from_environment(sources.environment) {
         let names: Vec<&str> = path.iter().map(String::as_str).collect();
         if names == NOT_BY_ENVIRONMENT {
-            return Err(wrong("plugins.allow_unsigned", "this is said in the file only, plugin by plugin"));
+            return Err(config_error(
+                "plugins.allow_unsigned",
+                "this is said in the file only, plugin by plugin",
+            ));
         }
-        set(&mut table, &names, &value)?;
+        set_value(&mut table, &names, &value)?;
     }
     for (section, key, value) in sources.flags {
-        set(&mut table, &[section, key], &value)?;
+        set_value(&mut table, &[section, key], &value)?;
     }
     let config: Config = serde_path_to_error::deserialize(Value::Table(table)).map_err(|error| {
         let path = error.path().to_string();
-        wrong(&path, error.into_inner().message().to_owned())
+        config_error(&path, error.into_inner().message().to_owned())
     })?;
-    check(&config)?;
+    check_config(&config)?;
     Ok(config)
 }
 
-fn read_file(named: Option<PathBuf>) -> Result<Table, ConfigError> {
+fn read_file(named: Option<PathBuf>) -> Result<Table, ConfigLoadError> {
     let (file, must_exist) = named.map_or_else(|| (PathBuf::from(DEFAULT_FILE), false), |file| (file, true));
     match std::fs::read_to_string(&file) {
-        Ok(text) => text.parse().map_err(|error| ConfigError::NotToml { file, error }),
+        Ok(text) => text.parse().map_err(|error| ConfigLoadError::NotToml { file, error }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && !must_exist => Ok(Table::new()),
-        Err(error) => Err(ConfigError::Unreadable { file, error }),
+        Err(error) => Err(ConfigLoadError::Unreadable { file, error }),
     }
 }
 
@@ -104,7 +107,7 @@ fn from_environment(environment: Vec<(String, String)>) -> Vec<(Vec<String>, Str
 }
 
 /// A value from outside a file: TOML where it reads as such (`5`, `true`, `["a"]`), else a text.
-fn set(table: &mut Table, path: &[&str], value: &str) -> Result<(), ConfigError> {
+fn set_value(table: &mut Table, path: &[&str], value: &str) -> Result<(), ConfigLoadError> {
     // Wrapped in a document, because a bare value is none.
     let parsed =
         format!("value = {value}").parse::<Table>().ok().and_then(|mut parsed| parsed.remove("value"));
@@ -114,7 +117,7 @@ fn set(table: &mut Table, path: &[&str], value: &str) -> Result<(), ConfigError>
     for (depth, section) in sections.iter().enumerate() {
         let entry = table.entry(*section).or_insert_with(|| Value::Table(Table::new()));
         let Value::Table(inner) = entry else {
-            return Err(wrong(
+            return Err(config_error(
                 &path[..=depth].join("."),
                 "expected a section, so it has no settings below it",
             ));
@@ -125,10 +128,10 @@ fn set(table: &mut Table, path: &[&str], value: &str) -> Result<(), ConfigError>
     Ok(())
 }
 
-fn check(config: &Config) -> Result<(), ConfigError> {
+fn check_config(config: &Config) -> Result<(), ConfigLoadError> {
     let at_least = |path: &str, value: u64, least: u64| {
         if value < least {
-            Err(wrong(path, format!("{value} is too small; at least {least}")))
+            Err(config_error(path, format!("{value} is too small; at least {least}")))
         } else {
             Ok(())
         }
@@ -163,7 +166,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     at_least("chat.turns_per_minute", config.chat.turns_per_minute.into(), 1)?;
     if config.chat.models.iter().any(|pattern| !pattern.contains(['/', '*'])) {
         let text = "expected names such as `openai/gpt-5-mini`, or patterns such as `ollama/*`";
-        return Err(wrong("chat.models", text));
+        return Err(config_error("chat.models", text));
     }
     at_least("mcp.page_size", config.mcp.page_size as u64, 1)?;
     at_least("views.max_tools", config.views.max_tools as u64, 1)?;
@@ -178,9 +181,10 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     at_least("upstream_settings.max_connections", config.upstream_settings.max_connections as u64, 1)?;
     for (id, upstream) in &config.upstreams {
         let path = format!("upstreams.{id}");
-        toolyard_protocol::upstream::package_of(id).map_err(|error| wrong(&path, error.to_string()))?;
+        toolyard_protocol::upstream::upstream_package(id)
+            .map_err(|error| config_error(&path, error.to_string()))?;
         if let Some(problem) = upstream.problems().first() {
-            return Err(wrong(&format!("{path}.{}", problem.path), problem.message.clone()));
+            return Err(config_error(&format!("{path}.{}", problem.path), problem.message.clone()));
         }
     }
     let plugins = &config.plugins;
@@ -231,17 +235,17 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     ];
     rates.iter().try_for_each(|(path, value)| at_least(path, (*value).into(), 1))?;
     if config.calls.timeout_ms > config.calls.max_timeout_ms {
-        return Err(wrong("calls.timeout_ms", "larger than calls.max_timeout_ms"));
+        return Err(config_error("calls.timeout_ms", "larger than calls.max_timeout_ms"));
     }
     if config.calls.wake_timeout_ms > config.calls.max_wake_timeout_ms {
-        return Err(wrong("calls.wake_timeout_ms", "larger than calls.max_wake_timeout_ms"));
+        return Err(config_error("calls.wake_timeout_ms", "larger than calls.max_wake_timeout_ms"));
     }
     if config.auth.mode == Some(AuthMode::Dev) && !config.server.listen.ip().is_loopback() {
         let message = format!(
             "`dev` believes every caller, so it is only for a loopback address, and server.listen is {}; use `token`",
             config.server.listen
         );
-        return Err(wrong("auth.mode", message));
+        return Err(config_error("auth.mode", message));
     }
     Ok(())
 }
@@ -253,8 +257,8 @@ mod tests {
     fn with(
         environment: &[(&str, &str)],
         flags: &[(&'static str, &'static str, &str)],
-    ) -> Result<Config, ConfigError> {
-        load(Sources {
+    ) -> Result<Config, ConfigLoadError> {
+        load_config(ConfigSources {
             file: None,
             environment: environment.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
             flags: flags.iter().map(|(s, k, v)| (*s, *k, (*v).to_owned())).collect(),
@@ -266,7 +270,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("t.toml");
         std::fs::write(&file, "[calls]\ntimeout_ms = 1\nwake_timeout_ms = 1\nin_flight = 1\n").unwrap();
-        let config = load(Sources {
+        let config = load_config(ConfigSources {
             file: Some(file),
             environment: vec![
                 ("TOOLYARD_CALLS__WAKE_TIMEOUT_MS".into(), "2".into()),
@@ -348,7 +352,7 @@ mod tests {
 
     #[test]
     fn a_named_file_must_be_there() {
-        let sources = Sources { file: Some("/nowhere/t.toml".into()), ..Sources::default() };
-        assert!(matches!(load(sources), Err(ConfigError::Unreadable { .. })));
+        let sources = ConfigSources { file: Some("/nowhere/t.toml".into()), ..ConfigSources::default() };
+        assert!(matches!(load_config(sources), Err(ConfigLoadError::Unreadable { .. })));
     }
 }

@@ -1,6 +1,6 @@
 //! The configuration: `toolyard.toml`, environment, flags, in rising strength.
 //!
-//! One struct a section, each with its defaults. [`load`](load::load) reads and checks them; everything below it sees
+//! One struct a section, each with its defaults. [`load_config`](load::load) reads and checks them; everything below it sees
 //! ready parts, never a raw flag. The schema is under `contract/`.
 
 mod chat;
@@ -12,10 +12,10 @@ mod speech;
 
 pub(crate) use chat::CallingSchema;
 pub use chat::{
-    BuiltinConfig, Calling, ChatConfig, ModelConfig, ModelSearchConfig, RootConfig, SearchConfig,
+    BuiltinConfig, CallingMode, ChatConfig, ModelConfig, ModelSearchConfig, RootConfig, SearchConfig,
     SearchProvider,
 };
-pub use load::{ConfigError, Sources, load};
+pub use load::{ConfigLoadError, ConfigSources, load_config};
 pub use plugins::{AllowUnsigned, PluginsConfig};
 pub use quotas::QuotaConfig;
 pub use sections::{
@@ -100,6 +100,6 @@ impl Config {
 }
 
 /// The JSON Schema of the configuration, as committed under `contract/`.
-pub fn schema() -> serde_json::Value {
+pub fn config_schema() -> serde_json::Value {
     schemars::schema_for!(Config).to_value()
 }

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolyard_core::ports::{StoreQuotas, TokenRoom};
+use toolyard_core::ports::{StoreQuotas, TokenQuota};
 
 /// How much one person may store. A request beyond a limit is refused and says which one it met.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -50,7 +50,7 @@ impl Default for QuotaConfig {
 
 impl QuotaConfig {
     /// What the store counts.
-    pub(crate) fn of_store(&self) -> StoreQuotas {
+    pub(crate) fn store_quotas(&self) -> StoreQuotas {
         StoreQuotas {
             apps_per_developer: self.apps_per_developer,
             upstreams_per_developer: self.upstreams_per_developer,
@@ -64,7 +64,7 @@ impl QuotaConfig {
     }
 
     /// How many tokens there may be.
-    pub(crate) fn of_tokens(&self) -> TokenRoom {
-        TokenRoom { of_subject: self.tokens_per_user, of_all: self.tokens }
+    pub(crate) fn token_quota(&self) -> TokenQuota {
+        TokenQuota { of_subject: self.tokens_per_user, of_all: self.tokens }
     }
 }

@@ -126,26 +126,26 @@ pub struct OidcConfig {
     pub jwks_url: String,
     /// The claim that is the user's id. `email` is case-insensitive. Every other claim is case-sensitive: an upper-case
     /// letter becomes `^` and the lower-case letter in the user id, so that `Ada` and `ada` stay two users.
-    #[serde(default = "email")]
+    #[serde(default = "default_user_claim")]
     pub user_claim: String,
     /// Whether tokens must say `email_verified: true` when `user_claim` is `email`. Set it to false only if the issuer
     /// verifies every address and leaves the claim out; `email_verified: false` is always refused.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub require_email_verified: bool,
     /// Keys are fetched again when a token names an unknown one, but not more often than once in so many seconds.
-    #[serde(default = "a_minute")]
+    #[serde(default = "default_refetch_seconds")]
     pub refetch_s: u64,
 }
 
-fn email() -> String {
+fn default_user_claim() -> String {
     "email".to_owned()
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
-fn a_minute() -> u64 {
+fn default_refetch_seconds() -> u64 {
     60
 }
 

@@ -11,13 +11,13 @@ use toolyard_net::{IpRange, IpRangeError};
 /// Counts connections by address, where the operator wants that.
 pub(crate) struct AddressCounts {
     /// 0: no limit.
-    most: usize,
+    limit: usize,
     proxies: Vec<IpRange>,
     open: Arc<DashMap<IpAddr, usize>>,
 }
 
 /// A connection that is counted until this is dropped.
-pub(super) struct AddressPlace {
+pub(super) struct AddressSlot {
     open: Arc<DashMap<IpAddr, usize>>,
     address: IpAddr,
 }
@@ -29,25 +29,25 @@ pub(super) struct TooManyConnections;
 impl AddressCounts {
     pub(super) fn new(most: usize, proxies: &[String]) -> Result<Self, IpRangeError> {
         let proxies = proxies.iter().map(|range| range.parse()).collect::<Result<_, _>>()?;
-        Ok(Self { most, proxies, open: Arc::default() })
+        Ok(Self { limit: most, proxies, open: Arc::default() })
     }
 
     /// Counts one more, where this address is counted at all.
-    pub(super) fn enter(&self, address: IpAddr) -> Result<Option<AddressPlace>, TooManyConnections> {
-        let address = network(address);
-        if self.most == 0 || self.proxies.iter().any(|proxy| proxy.contains(address)) {
+    pub(super) fn reserve(&self, address: IpAddr) -> Result<Option<AddressSlot>, TooManyConnections> {
+        let address = counted_network(address);
+        if self.limit == 0 || self.proxies.iter().any(|proxy| proxy.contains(address)) {
             return Ok(None);
         }
         let mut open = self.open.entry(address).or_default();
-        if *open >= self.most {
+        if *open >= self.limit {
             return Err(TooManyConnections);
         }
         *open += 1;
-        Ok(Some(AddressPlace { open: self.open.clone(), address }))
+        Ok(Some(AddressSlot { open: self.open.clone(), address }))
     }
 }
 
-impl Drop for AddressPlace {
+impl Drop for AddressSlot {
     fn drop(&mut self) {
         self.open.remove_if_mut(&self.address, |_, open| {
             *open = open.saturating_sub(1);
@@ -57,7 +57,7 @@ impl Drop for AddressPlace {
 }
 
 /// Whoever has one IPv6 address has its whole /64.
-fn network(address: IpAddr) -> IpAddr {
+fn counted_network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX)).into(),
         v4 @ IpAddr::V4(_) => v4,
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn an_address_has_so_many_connections_and_proxies_are_not_counted() {
         let counts = AddressCounts::new(2, &["10.0.0.0/8".to_owned()]).unwrap();
-        let enter = |address: &str| counts.enter(address.parse().unwrap());
+        let enter = |address: &str| counts.reserve(address.parse().unwrap());
         let first = enter("192.0.2.1").unwrap();
         let _second = enter("::ffff:192.0.2.1").unwrap();
         assert!(enter("192.0.2.1").is_err() && enter("192.0.2.2").is_ok());

@@ -13,7 +13,7 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
-use super::ConnectionPlace;
+use super::ConnectionSlot;
 
 /// A client's connection. Responses, event streams and sockets are all written through it.
 pub(crate) struct ClientStream {
@@ -21,16 +21,20 @@ pub(crate) struct ClientStream {
     write_timeout: Duration,
     /// Runs while the system takes nothing more for this client. Made then: most connections never need it.
     stalled: Option<Pin<Box<Sleep>>>,
-    _place: ConnectionPlace,
+    _place: ConnectionSlot,
 }
 
 impl ClientStream {
-    pub(super) fn new(stream: TcpStream, write_timeout: Duration, place: ConnectionPlace) -> Self {
+    pub(super) fn new(stream: TcpStream, write_timeout: Duration, place: ConnectionSlot) -> Self {
         Self { stream, write_timeout, stalled: None, _place: place }
     }
 
     /// Passes on what became of a write, or that there was no progress for too long.
-    fn watch<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    fn apply_write_timeout<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        written: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.stalled = None;
             return written;
@@ -55,7 +59,7 @@ impl AsyncWrite for ClientStream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = Pin::new(&mut this.stream).poll_write(cx, bytes);
-        this.watch(cx, written)
+        this.apply_write_timeout(cx, written)
     }
 
     fn poll_write_vectored(
@@ -65,7 +69,7 @@ impl AsyncWrite for ClientStream {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = Pin::new(&mut this.stream).poll_write_vectored(cx, slices);
-        this.watch(cx, written)
+        this.apply_write_timeout(cx, written)
     }
 
     fn is_write_vectored(&self) -> bool {

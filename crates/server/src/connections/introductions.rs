@@ -12,8 +12,8 @@ use std::{
 use tokio_util::sync::CancellationToken;
 
 /// Those that are waited for, by age.
-pub(crate) struct Introductions {
-    most: usize,
+pub(crate) struct PendingIntroductions {
+    limit: usize,
     timeout: Duration,
     waiting: Arc<Mutex<WaitingSockets>>,
 }
@@ -25,37 +25,37 @@ struct WaitingSockets {
 }
 
 /// A socket that has not said who it is. It counts until this is dropped.
-pub(crate) struct IntroductionPlace {
+pub(crate) struct IntroductionSlot {
     waiting: Arc<Mutex<WaitingSockets>>,
     number: u64,
     evicted: CancellationToken,
     timeout: Duration,
 }
 
-impl Introductions {
+impl PendingIntroductions {
     pub(super) fn new(most: usize, timeout: Duration) -> Self {
-        Self { most, timeout, waiting: Arc::default() }
+        Self { limit: most, timeout, waiting: Arc::default() }
     }
 
     /// One more socket. The oldest goes where there are too many.
-    pub(crate) fn enter(&self) -> IntroductionPlace {
+    pub(crate) fn reserve(&self) -> IntroductionSlot {
         let evicted = CancellationToken::new();
-        let mut waiting = lock(&self.waiting);
+        let mut waiting = lock_sockets(&self.waiting);
         let number = waiting.next;
         waiting.next += 1;
         waiting.sockets.insert(number, evicted.clone());
-        while waiting.sockets.len() > self.most
+        while waiting.sockets.len() > self.limit
             && let Some((_, oldest)) = waiting.sockets.pop_first()
         {
             oldest.cancel();
         }
-        IntroductionPlace { waiting: self.waiting.clone(), number, evicted, timeout: self.timeout }
+        IntroductionSlot { waiting: self.waiting.clone(), number, evicted, timeout: self.timeout }
     }
 }
 
-impl IntroductionPlace {
+impl IntroductionSlot {
     /// Fires when others need the place. Never once this is dropped.
-    pub(crate) fn evicted(&self) -> CancellationToken {
+    pub(crate) fn eviction_token(&self) -> CancellationToken {
         self.evicted.clone()
     }
 
@@ -70,13 +70,13 @@ impl IntroductionPlace {
     }
 }
 
-impl Drop for IntroductionPlace {
+impl Drop for IntroductionSlot {
     fn drop(&mut self) {
-        lock(&self.waiting).sockets.remove(&self.number);
+        lock_sockets(&self.waiting).sockets.remove(&self.number);
     }
 }
 
-fn lock(waiting: &Mutex<WaitingSockets>) -> MutexGuard<'_, WaitingSockets> {
+fn lock_sockets(waiting: &Mutex<WaitingSockets>) -> MutexGuard<'_, WaitingSockets> {
     waiting.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -88,20 +88,20 @@ mod tests {
 
     #[tokio::test]
     async fn the_oldest_silent_socket_makes_room_and_all_are_forgotten() {
-        let all = Introductions::new(2, Duration::from_secs(60));
-        let (first, second) = (all.enter(), all.enter());
+        let all = PendingIntroductions::new(2, Duration::from_secs(60));
+        let (first, second) = (all.reserve(), all.reserve());
         assert_eq!(first.wait_for(ready(Some(1))).await, Some(1));
-        let third = all.enter();
+        let third = all.reserve();
         assert_eq!(first.wait_for(pending::<Option<u8>>()).await, None);
         assert_eq!(second.wait_for(ready(Some(2))).await, Some(2));
-        assert_eq!(lock(&all.waiting).sockets.len(), 2);
+        assert_eq!(lock_sockets(&all.waiting).sockets.len(), 2);
         drop((first, second, third));
-        assert!(lock(&all.waiting).sockets.is_empty());
+        assert!(lock_sockets(&all.waiting).sockets.is_empty());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_silent_socket_has_so_much_time() {
-        let all = Introductions::new(2, Duration::from_secs(5));
-        assert_eq!(all.enter().wait_for(pending::<Option<u8>>()).await, None);
+        let all = PendingIntroductions::new(2, Duration::from_secs(5));
+        assert_eq!(all.reserve().wait_for(pending::<Option<u8>>()).await, None);
     }
 }

@@ -33,16 +33,16 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
 };
 
-use self::addresses::{AddressCounts, AddressPlace};
+use self::addresses::{AddressCounts, AddressSlot};
 pub(crate) use self::{
     client_stream::ClientStream,
-    introductions::{IntroductionPlace, Introductions},
+    introductions::{IntroductionSlot, PendingIntroductions},
     streams::{StreamSlot, StreamSlots},
 };
 use crate::{
     config::ServerConfig,
     process::{self, WorkerHealth},
-    serve::StartError,
+    serve::ServerStartError,
     telemetry::ProcessMetrics,
 };
 
@@ -60,17 +60,20 @@ pub(crate) struct ProcessState {
     /// Connections of clients.
     pub(crate) connections: ConnectionSlots,
     /// Sockets that have not said who they are.
-    pub(crate) introductions: Introductions,
+    pub(crate) introductions: PendingIntroductions,
 }
 
 impl ProcessState {
-    pub(crate) fn new(config: &ServerConfig, recorder: &PrometheusRecorder) -> Result<Self, StartError> {
+    pub(crate) fn new(
+        config: &ServerConfig,
+        recorder: &PrometheusRecorder,
+    ) -> Result<Self, ServerStartError> {
         Ok(Self {
             workers: WorkerHealth::default(),
             metrics: ProcessMetrics::new(recorder),
             streams: StreamSlots::new(config.streams_per_user),
             connections: ConnectionSlots::new(config)?,
-            introductions: Introductions::new(
+            introductions: PendingIntroductions::new(
                 config.unauthenticated_sockets,
                 Duration::from_millis(config.introduction_ms),
             ),
@@ -86,32 +89,32 @@ pub(crate) struct ConnectionSlots {
     addresses: AddressCounts,
     write_timeout: Duration,
     /// Connections without a request yet.
-    pub(crate) newcomers: Introductions,
+    pub(crate) newcomers: PendingIntroductions,
 }
 
 /// The places of one connection.
-pub(crate) struct ConnectionPlace {
+pub(crate) struct ConnectionSlot {
     _place: OwnedSemaphorePermit,
-    _address: Option<AddressPlace>,
+    _address: Option<AddressSlot>,
     open: Arc<AtomicUsize>,
 }
 
-impl Drop for ConnectionPlace {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.open.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl ConnectionSlots {
-    fn new(config: &ServerConfig) -> Result<Self, StartError> {
+    fn new(config: &ServerConfig) -> Result<Self, ServerStartError> {
         let limit = process::connection_limit(config.max_connections);
         Ok(Self {
             places: Arc::new(Semaphore::new(limit)),
             open: Arc::default(),
             addresses: AddressCounts::new(config.max_connections_per_address, &config.proxies)
-                .map_err(|error| StartError::Config(format!("server.proxies: {error}")))?,
+                .map_err(|error| ServerStartError::Config(format!("server.proxies: {error}")))?,
             write_timeout: Duration::from_millis(config.write_timeout_ms),
-            newcomers: Introductions::new(
+            newcomers: PendingIntroductions::new(
                 (limit / NEWCOMER_SHARE).max(1),
                 Duration::from_millis(config.head_timeout_ms),
             ),
@@ -119,7 +122,7 @@ impl ConnectionSlots {
     }
 
     /// How many there are.
-    pub(crate) fn open(&self) -> usize {
+    pub(crate) fn open_count(&self) -> usize {
         self.open.load(Ordering::Relaxed)
     }
 
@@ -137,10 +140,10 @@ impl ConnectionSlots {
         from: SocketAddr,
         place: OwnedSemaphorePermit,
     ) -> Option<ClientStream> {
-        let address = self.addresses.enter(from.ip()).ok()?;
+        let address = self.addresses.reserve(from.ip()).ok()?;
         let _ = stream.set_nodelay(true);
         self.open.fetch_add(1, Ordering::Relaxed);
-        let place = ConnectionPlace { _place: place, _address: address, open: self.open.clone() };
+        let place = ConnectionSlot { _place: place, _address: address, open: self.open.clone() };
         Some(ClientStream::new(stream, self.write_timeout, place))
     }
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use dashmap::DashMap;
 use toolyard_protocol::api::ApiErrorCode;
 
-use crate::error::Failure;
+use crate::error::RequestError;
 
 /// Counts the streams of each user.
 #[derive(Debug)]
 pub(crate) struct StreamSlots {
-    most: usize,
+    limit: usize,
     open: Arc<DashMap<Box<str>, usize>>,
 }
 
@@ -23,16 +23,16 @@ pub(crate) struct StreamSlot {
 
 impl StreamSlots {
     pub(crate) fn new(most: usize) -> Self {
-        Self { most, open: Arc::default() }
+        Self { limit: most, open: Arc::default() }
     }
 
     /// One more stream of this user or app.
-    pub(crate) fn enter(&self, owner: &str) -> Result<StreamSlot, Failure> {
+    pub(crate) fn reserve(&self, owner: &str) -> Result<StreamSlot, RequestError> {
         let mut open = self.open.entry(owner.into()).or_default();
-        if *open >= self.most {
+        if *open >= self.limit {
             let text =
-                format!("Too many open streams for {owner}: at most {}. Close one and retry.", self.most);
-            return Err(Failure::new(ApiErrorCode::RateLimited, text));
+                format!("Too many open streams for {owner}: at most {}. Close one and retry.", self.limit);
+            return Err(RequestError::new(ApiErrorCode::RateLimited, text));
         }
         *open += 1;
         Ok(StreamSlot { open: self.open.clone(), owner: owner.into() })
@@ -55,9 +55,9 @@ mod tests {
     #[test]
     fn users_without_streams_are_forgotten() {
         let slots = StreamSlots::new(1);
-        let slot = slots.enter("ada").unwrap();
-        assert!(slots.enter("ada").is_err() && slots.enter("bob").is_ok());
+        let slot = slots.reserve("ada").unwrap();
+        assert!(slots.reserve("ada").is_err() && slots.reserve("bob").is_ok());
         drop(slot);
-        assert!(slots.enter("ada").is_ok() && slots.open.is_empty());
+        assert!(slots.reserve("ada").is_ok() && slots.open.is_empty());
     }
 }

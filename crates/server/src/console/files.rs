@@ -25,7 +25,7 @@ pub struct ConsoleFiles(Cow<'static, [ConsoleFile]>);
 
 impl ConsoleFiles {
     /// What was built when this program was; empty where nothing was.
-    pub const fn built() -> Self {
+    pub const fn from_build() -> Self {
         Self(Cow::Borrowed(BUILT))
     }
 
@@ -48,12 +48,12 @@ mod tests {
 
     #[test]
     fn what_was_built_is_sorted_and_found() {
-        let ConsoleFiles(files) = ConsoleFiles::built();
+        let ConsoleFiles(files) = ConsoleFiles::from_build();
         assert!(files.is_sorted_by(|a, b| a.path < b.path), "looked up by halving");
         for file in files.iter() {
-            assert_eq!(ConsoleFiles::built().find(file.path).map(|found| found.path), Some(file.path));
+            assert_eq!(ConsoleFiles::from_build().find(file.path).map(|found| found.path), Some(file.path));
         }
-        assert!(ConsoleFiles::built().find("../Cargo.toml").is_none());
+        assert!(ConsoleFiles::from_build().find("../Cargo.toml").is_none());
     }
 
     #[test]

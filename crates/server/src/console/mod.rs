@@ -13,32 +13,32 @@ mod sandbox;
 use http::Method;
 
 pub use self::files::{ConsoleFile, ConsoleFiles};
-use crate::routes::{Access, Route};
+use crate::routes::{Route, RouteAccess};
 
 /// The program of the frame in which plugins run.
 pub(crate) const FRAME_SCRIPT: &str = "/sandbox/frame.js";
 
 pub(crate) fn routes() -> Vec<Route> {
-    let page = |path, summary, handler| Route::new(Method::GET, path, Access::Public, summary, handler);
+    let page = |path, summary, handler| Route::new(Method::GET, path, RouteAccess::Public, summary, handler);
     vec![
-        page("/", "Leads to the console", pages::home),
-        page("/console", "Leads to the console", pages::home),
-        Route::new(Method::GET, "/console/", Access::Public, "The console", pages::index),
+        page("/", "Leads to the console", pages::redirect_to_console),
+        page("/console", "Leads to the console", pages::redirect_to_console),
+        Route::new(Method::GET, "/console/", RouteAccess::Public, "The console", pages::console_index),
         Route::new(
             Method::GET,
             "/console/{*path}",
-            Access::Public,
+            RouteAccess::Public,
             "A file of the console, or its page where there is none of that name",
-            pages::file,
+            pages::console_file,
         ),
         Route::new(
             Method::GET,
             "/sandbox/frame",
-            Access::Public,
+            RouteAccess::Public,
             "The frame in which plugins run in a browser",
-            sandbox::frame,
+            sandbox::frame_page,
         ),
-        Route::new(Method::GET, FRAME_SCRIPT, Access::Public, "Its program", sandbox::program),
+        Route::new(Method::GET, FRAME_SCRIPT, RouteAccess::Public, "Its program", sandbox::frame_script),
     ]
     .into_iter()
     .map(Route::undocumented)

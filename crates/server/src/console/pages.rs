@@ -7,7 +7,7 @@ use axum::{
 use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 
 use super::ConsoleFile;
-use crate::{error::Failure, state::AppState};
+use crate::{error::RequestError, state::ServerState};
 
 /// Where the page of the console is.
 const INDEX: &str = "index.html";
@@ -49,42 +49,42 @@ npm run build</pre>
 </html>
 ";
 
-pub(super) async fn home() -> Response {
+pub(super) async fn redirect_to_console() -> Response {
     let location = HeaderValue::from_static("/console/");
-    guarded((StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response())
+    with_security_headers((StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response())
 }
 
-pub(super) async fn index(State(state): State<AppState>, headers: HeaderMap) -> Response {
-    page(&state, &headers)
+pub(super) async fn console_index(State(state): State<ServerState>, headers: HeaderMap) -> Response {
+    index_page(&state, &headers)
 }
 
-pub(super) async fn file(State(state): State<AppState>, headers: HeaderMap, uri: Uri) -> Response {
+pub(super) async fn console_file(State(state): State<ServerState>, headers: HeaderMap, uri: Uri) -> Response {
     // As it came: names in the table need no decoding, so there is nothing to trick.
     let path = uri.path().strip_prefix("/console/").unwrap_or_default();
     let found = state.console.find(path).filter(|file| !file.path.starts_with(SANDBOX));
     match found {
-        Some(file) => guarded(answer(file, &headers)),
+        Some(file) => with_security_headers(file_response(file, &headers)),
         // A page of HTML in place of a script that an older page still wants would be an error nobody understands.
         None if path.starts_with(HASHED) || path.starts_with(SANDBOX) => {
-            guarded(Failure::not_found(format_args!("file {path}")).into_response())
+            with_security_headers(RequestError::not_found(format_args!("file {path}")).into_response())
         }
-        None => page(&state, &headers),
+        None => index_page(&state, &headers),
     }
 }
 
-fn page(state: &AppState, headers: &HeaderMap) -> Response {
+fn index_page(state: &ServerState, headers: &HeaderMap) -> Response {
     let page = match state.console.find(INDEX) {
-        Some(index) => answer(index, headers),
+        Some(index) => file_response(index, headers),
         None => {
             let kind = HeaderValue::from_static("text/html; charset=utf-8");
             let cache = HeaderValue::from_static(ASK_FIRST);
             ([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, cache)], NOT_BUILT).into_response()
         }
     };
-    guarded(page)
+    with_security_headers(page)
 }
 
-fn guarded(mut response: Response) -> Response {
+fn with_security_headers(mut response: Response) -> Response {
     for (name, value) in HEADERS {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
@@ -92,12 +92,12 @@ fn guarded(mut response: Response) -> Response {
 }
 
 /// The file, packed where the browser takes it so, or nothing where the browser has it already.
-pub(super) fn answer(file: &ConsoleFile, headers: &HeaderMap) -> Response {
-    let packed = file.brotli.filter(|_| takes_brotli(headers));
+pub(super) fn file_response(file: &ConsoleFile, headers: &HeaderMap) -> Response {
+    let packed = file.brotli.filter(|_| accepts_brotli(headers));
     // Packed is another text under the same URL, so it has a tag of its own.
     let etag = format!("\"{}{}\"", file.etag, if packed.is_some() { "-br" } else { "" });
     let cache = if file.path.starts_with(HASHED) { FOR_EVER } else { ASK_FIRST };
-    let mut response = if has_already(headers, &etag) {
+    let mut response = if is_not_modified(headers, &etag) {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
         let kind = HeaderValue::from_static(file.kind);
@@ -116,7 +116,7 @@ pub(super) fn answer(file: &ConsoleFile, headers: &HeaderMap) -> Response {
     response
 }
 
-fn takes_brotli(headers: &HeaderMap) -> bool {
+fn accepts_brotli(headers: &HeaderMap) -> bool {
     let lines = headers.get_all(header::ACCEPT_ENCODING).into_iter().filter_map(|line| line.to_str().ok());
     lines.flat_map(|line| line.split(',')).any(|coding| {
         let mut parts = coding.split(';').map(str::trim);
@@ -126,7 +126,7 @@ fn takes_brotli(headers: &HeaderMap) -> bool {
     })
 }
 
-fn has_already(headers: &HeaderMap, etag: &str) -> bool {
+fn is_not_modified(headers: &HeaderMap, etag: &str) -> bool {
     let lines = headers.get_all(header::IF_NONE_MATCH).into_iter().filter_map(|line| line.to_str().ok());
     lines.flat_map(|line| line.split(',')).any(|tag| {
         let tag = tag.trim();
@@ -155,9 +155,9 @@ mod tests {
             ("brotli", false),
             ("", false),
         ] {
-            assert_eq!(takes_brotli(&headers(header::ACCEPT_ENCODING, line)), takes, "{line}");
+            assert_eq!(accepts_brotli(&headers(header::ACCEPT_ENCODING, line)), takes, "{line}");
         }
-        assert!(!takes_brotli(&HeaderMap::new()));
+        assert!(!accepts_brotli(&HeaderMap::new()));
     }
 
     #[test]
@@ -170,7 +170,7 @@ mod tests {
             ("\"b\"", false),
             ("a", false),
         ] {
-            assert_eq!(has_already(&headers(header::IF_NONE_MATCH, line), "\"a\""), has, "{line}");
+            assert_eq!(is_not_modified(&headers(header::IF_NONE_MATCH, line), "\"a\""), has, "{line}");
         }
     }
 }

@@ -9,8 +9,8 @@ use http::{HeaderMap, HeaderValue};
 use serde::Deserialize;
 use toolyard_protocol::plugin::HostPattern;
 
-use super::pages::answer;
-use crate::{doors::rest::Answer, error::Failure, extract::Query, state::AppState};
+use super::pages::file_response;
+use crate::{doors::rest::HandlerResult, error::RequestError, extract::QueryParams, state::ServerState};
 
 /// Most hosts that one frame may reach.
 const MAX_HOSTS: usize = 16;
@@ -21,32 +21,32 @@ pub(super) struct FrameQuery {
     connect: String,
 }
 
-pub(super) async fn frame(
-    State(state): State<AppState>,
-    Query(query): Query<FrameQuery>,
+pub(super) async fn frame_page(
+    State(state): State<ServerState>,
+    QueryParams(query): QueryParams<FrameQuery>,
     headers: HeaderMap,
-) -> Answer {
-    let policy = policy(&hosts(&query.connect)?);
-    let policy =
-        HeaderValue::try_from(policy).map_err(|_| Failure::invalid("connect: not names of hosts"))?;
-    let mut response = file(&state, "sandbox/frame.html", &headers)?;
+) -> HandlerResult {
+    let policy = content_security_policy(&parse_hosts(&query.connect)?);
+    let policy = HeaderValue::try_from(policy)
+        .map_err(|_| RequestError::invalid_request("connect: not names of hosts"))?;
+    let mut response = sandbox_file(&state, "sandbox/frame.html", &headers)?;
     response.headers_mut().insert("content-security-policy", policy);
     response.headers_mut().insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
     Ok(response)
 }
 
-pub(super) async fn program(State(state): State<AppState>, headers: HeaderMap) -> Answer {
-    let mut response = file(&state, "sandbox/frame.js", &headers)?;
+pub(super) async fn frame_script(State(state): State<ServerState>, headers: HeaderMap) -> HandlerResult {
+    let mut response = sandbox_file(&state, "sandbox/frame.js", &headers)?;
     // The frame has an origin of its own, so to the browser its own program comes from another one.
     response.headers_mut().insert("cross-origin-resource-policy", HeaderValue::from_static("cross-origin"));
     Ok(response)
 }
 
-fn file(state: &AppState, path: &str, headers: &HeaderMap) -> Answer {
+fn sandbox_file(state: &ServerState, path: &str, headers: &HeaderMap) -> HandlerResult {
     let file = state.console.find(path).ok_or_else(|| {
-        Failure::not_found("sandbox; the web console was not built into this server, /console/ says how")
+        RequestError::not_found("sandbox; the web console was not built into this server, /console/ says how")
     })?;
-    let mut response = answer(file, headers);
+    let mut response = file_response(file, headers);
     for (name, value) in [
         ("x-content-type-options", "nosniff"),
         ("referrer-policy", "no-referrer"),
@@ -58,11 +58,11 @@ fn file(state: &AppState, path: &str, headers: &HeaderMap) -> Answer {
 }
 
 /// The hosts of a list with commas. Names only: by an address a page would reach into the user's own network.
-fn hosts(text: &str) -> Result<Vec<HostPattern>, Failure> {
+fn parse_hosts(text: &str) -> Result<Vec<HostPattern>, RequestError> {
     if text.is_empty() {
         return Ok(Vec::new());
     }
-    let invalid = |why: String| Failure::invalid(format!("connect: {why}"));
+    let invalid = |why: String| RequestError::invalid_request(format!("connect: {why}"));
     if text.split(',').count() > MAX_HOSTS {
         return Err(invalid(format!("at most {MAX_HOSTS} hosts")));
     }
@@ -76,7 +76,7 @@ fn hosts(text: &str) -> Result<Vec<HostPattern>, Failure> {
     text.split(',').map(host).collect()
 }
 
-fn policy(hosts: &[HostPattern]) -> String {
+fn content_security_policy(hosts: &[HostPattern]) -> String {
     let connect = match hosts {
         [] => "'none'".to_owned(),
         hosts => hosts.iter().map(|host| format!("https://{host}")).collect::<Vec<_>>().join(" "),
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn hosts_are_names_and_so_many() {
         let read = |text: &str| {
-            hosts(text).ok().map(|hosts| hosts.iter().map(ToString::to_string).collect::<Vec<_>>())
+            parse_hosts(text).ok().map(|hosts| hosts.iter().map(ToString::to_string).collect::<Vec<_>>())
         };
         assert_eq!(read(""), Some(vec![]));
         assert_eq!(
@@ -128,8 +128,8 @@ mod tests {
 
     #[test]
     fn nobody_named_is_nobody_reached() {
-        assert!(policy(&[]).contains("; connect-src 'none';"));
-        let named = policy(&hosts("api.example.com,*.example.org").unwrap());
+        assert!(content_security_policy(&[]).contains("; connect-src 'none';"));
+        let named = content_security_policy(&parse_hosts("api.example.com,*.example.org").unwrap());
         assert!(named.contains("; connect-src https://api.example.com https://*.example.org;"), "{named}");
     }
 }

@@ -6,8 +6,8 @@ const SHARE: u64 = 2;
 
 /// The connections that the server can accept, at most `wanted`. Raises the soft limit of open files to the hard one.
 pub(crate) fn connection_limit(wanted: usize) -> usize {
-    let Some(files) = raised_limit() else { return wanted };
-    let limit = clamp(wanted, files);
+    let Some(files) = raise_file_limit() else { return wanted };
+    let limit = clamp_connections(wanted, files);
     if limit < wanted {
         tracing::warn!(
             wanted,
@@ -19,13 +19,13 @@ pub(crate) fn connection_limit(wanted: usize) -> usize {
     limit
 }
 
-fn clamp(wanted: usize, files: u64) -> usize {
+fn clamp_connections(wanted: usize, files: u64) -> usize {
     wanted.min(usize::try_from(files / SHARE).unwrap_or(usize::MAX)).max(1)
 }
 
 /// How many files this process may have open; none where there is no limit.
 #[cfg(unix)]
-fn raised_limit() -> Option<u64> {
+fn raise_file_limit() -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
     if limit.current != limit.maximum {
@@ -48,9 +48,9 @@ mod tests {
 
     #[test]
     fn connections_leave_descriptors_for_everything_else() {
-        assert_eq!(clamp(20_000, 1_024), 512);
-        assert_eq!(clamp(20_000, 1_048_576), 20_000);
-        assert_eq!(clamp(100, 1), 1);
+        assert_eq!(clamp_connections(20_000, 1_024), 512);
+        assert_eq!(clamp_connections(20_000, 1_048_576), 20_000);
+        assert_eq!(clamp_connections(100, 1), 1);
     }
 
     #[cfg(unix)]

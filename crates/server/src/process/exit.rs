@@ -24,7 +24,7 @@ pub enum ForcedExit {
 
 impl ForcedExit {
     /// The exit code: 130 as shells have it for an interrupt, 124 as `timeout` has it.
-    pub fn code(self) -> i32 {
+    pub fn exit_code(self) -> i32 {
         match self {
             Self::SecondSignal => 130,
             Self::DrainTimeout(_) => 124,
@@ -48,7 +48,7 @@ impl fmt::Display for ForcedExit {
 
 /// Ends the process, whatever its other threads do.
 #[expect(clippy::disallowed_methods, reason = "this is the one place")]
-pub(super) fn force(reason: ForcedExit) -> ! {
+pub(super) fn force_exit(reason: ForcedExit) -> ! {
     let (written, line) = mpsc::sync_channel(1);
     let writes = move || {
         let _ = writeln!(std::io::stderr(), "{reason}");
@@ -62,5 +62,5 @@ pub(super) fn force(reason: ForcedExit) -> ! {
         thread::sleep(CLEANUP);
         std::process::abort()
     });
-    std::process::exit(reason.code())
+    std::process::exit(reason.exit_code())
 }

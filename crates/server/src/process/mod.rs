@@ -15,6 +15,6 @@ pub(crate) use self::{
 };
 pub use self::{
     exit::ForcedExit,
-    signals::{Signal, Signals},
+    signals::{ProcessSignal, SignalListener},
     stop::{EXIT_GRACE, StopSignals},
 };

@@ -4,7 +4,7 @@ use std::io;
 
 /// Which one came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Signal {
+pub enum ProcessSignal {
     /// Ctrl-C: somebody has enough of what is under way.
     Interrupt,
     /// The process shall end.
@@ -13,13 +13,13 @@ pub enum Signal {
 
 /// Waits for somebody who wants the process to end.
 #[cfg(unix)]
-pub struct Signals {
+pub struct SignalListener {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
-impl Signals {
+impl SignalListener {
     pub fn new() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
@@ -27,14 +27,14 @@ impl Signals {
 
     /// The next signal.
     pub async fn next(&mut self) {
-        self.which().await;
+        self.next_signal().await;
     }
 
     /// The next signal, and which it is.
-    pub async fn which(&mut self) -> Signal {
+    pub async fn next_signal(&mut self) -> ProcessSignal {
         tokio::select! {
-            _ = self.interrupt.recv() => Signal::Interrupt,
-            _ = self.terminate.recv() => Signal::Terminate,
+            _ = self.interrupt.recv() => ProcessSignal::Interrupt,
+            _ = self.terminate.recv() => ProcessSignal::Terminate,
         }
     }
 }
@@ -44,7 +44,7 @@ impl Signals {
 pub struct Signals;
 
 #[cfg(not(unix))]
-impl Signals {
+impl SignalListener {
     #[expect(clippy::unnecessary_wraps, reason = "the same signature as on unix")]
     pub fn new() -> io::Result<Self> {
         Ok(Self)
@@ -56,10 +56,10 @@ impl Signals {
     }
 
     /// The next signal, and which it is.
-    pub async fn which(&mut self) -> Signal {
+    pub async fn which(&mut self) -> ProcessSignal {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending().await
         }
-        Signal::Interrupt
+        ProcessSignal::Interrupt
     }
 }

@@ -5,8 +5,8 @@ use std::{io, thread, time::Duration};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    exit::{ForcedExit, force},
-    signals::Signals,
+    exit::{ForcedExit, force_exit},
+    signals::SignalListener,
 };
 
 /// What a stop may take beyond the time for calls under way: closing sockets, writing records, closing files.
@@ -25,7 +25,7 @@ impl StopSignals {
     pub fn listen(most: Duration) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let entered = runtime.enter();
-        let mut signals = Signals::new()?;
+        let mut signals = SignalListener::new()?;
         drop(entered);
         let stop = CancellationToken::new();
         let first = stop.clone();
@@ -33,7 +33,7 @@ impl StopSignals {
             signals.next().await;
             tracing::info!("stopping: calls under way may finish; a second signal ends the server at once");
             first.cancel();
-            force(tokio::select! {
+            force_exit(tokio::select! {
                 () = signals.next() => ForcedExit::SecondSignal,
                 () = tokio::time::sleep(most) => ForcedExit::DrainTimeout(most),
             })
@@ -45,7 +45,7 @@ impl StopSignals {
     }
 
     /// Fires with the first signal.
-    pub fn token(&self) -> CancellationToken {
+    pub fn stop_token(&self) -> CancellationToken {
         self.stop.clone()
     }
 }

@@ -15,7 +15,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    speaker::{Sound, SpeakError, Speaker, Words},
+    synthesizer::{SpeakError, SpeechAudio, SpeechSynthesizer, SynthesisJob},
     wav,
 };
 use crate::config::SoundFormat;
@@ -28,16 +28,16 @@ pub(super) const VOICE: &str = "en-us";
 const WORDS_PER_MINUTE: u32 = 175;
 
 /// The program.
-pub(super) struct Espeak {
+pub(super) struct EspeakSynthesizer {
     pub(super) program: PathBuf,
     pub(super) voice: String,
     /// Largest sound in bytes.
-    pub(super) most: usize,
+    pub(super) max_bytes: usize,
     pub(super) tasks: TaskTracker,
 }
 
-impl Espeak {
-    fn command(&self, words: &Words) -> Command {
+impl EspeakSynthesizer {
+    fn espeak_command(&self, words: &SynthesisJob) -> Command {
         let speed = WORDS_PER_MINUTE * u32::from(words.speed) / 100;
         let mut command = Command::new(&self.program);
         command
@@ -52,16 +52,16 @@ impl Espeak {
 }
 
 #[async_trait]
-impl Speaker for Espeak {
-    fn format(&self) -> SoundFormat {
+impl SpeechSynthesizer for EspeakSynthesizer {
+    fn default_format(&self) -> SoundFormat {
         SoundFormat::Wav
     }
 
-    fn makes(&self, format: SoundFormat) -> bool {
+    fn supports_format(&self, format: SoundFormat) -> bool {
         format == SoundFormat::Wav
     }
 
-    fn voice(&self) -> &str {
+    fn default_voice(&self) -> &str {
         &self.voice
     }
 
@@ -70,38 +70,42 @@ impl Speaker for Espeak {
         Some(language.to_ascii_lowercase())
     }
 
-    async fn speak(&self, words: &Words, turn: OwnedSemaphorePermit) -> Result<Sound, SpeakError> {
+    async fn synthesize(
+        &self,
+        words: &SynthesisJob,
+        turn: OwnedSemaphorePermit,
+    ) -> Result<SpeechAudio, SpeakError> {
         let failed = |why: std::io::Error| {
             SpeakError::Failed(format!("{} could not be started: {why}", self.program.display()))
         };
-        let mut child = self.command(words).spawn().map_err(failed)?;
+        let mut child = self.espeak_command(words).spawn().map_err(failed)?;
         let left = CancellationToken::new();
         let _leaving = left.clone().drop_guard();
         let (tell, told) = oneshot::channel();
-        let (text, most) = (plain(&words.text), self.most);
+        let (text, most) = (sanitize_text(&words.text), self.max_bytes);
         // On a task of its own, which sees the process out when nobody waits for it any more.
         self.tasks.spawn(async move {
-            let spoken = left.run_until_cancelled(run(&mut child, &text, most)).await;
+            let spoken = left.run_until_cancelled(run_espeak(&mut child, &text, most)).await;
             if !matches!(spoken, Some(Ok(_))) {
                 // It may have ended by itself.
                 let _ = child.kill().await;
             }
             drop(turn);
-            let _ = tell.send(spoken.unwrap_or(Err(SpeakError::Late)));
+            let _ = tell.send(spoken.unwrap_or(Err(SpeakError::TimedOut)));
         });
-        let (sound, status) = told.await.unwrap_or(Err(SpeakError::Late))?;
+        let (sound, status) = told.await.unwrap_or(Err(SpeakError::TimedOut))?;
         if !status.success() {
-            return Err(refused(words, status));
+            return Err(exit_error(words, status));
         }
-        let wav = wav::with_lengths(sound);
+        let wav = wav::fix_wav_lengths(sound);
         let wav = wav.ok_or_else(|| SpeakError::Failed(format!("{PROGRAM} gave no sound")))?;
-        Ok(Sound { media_type: SoundFormat::Wav.media_type(), bytes: wav.into() })
+        Ok(SpeechAudio { media_type: SoundFormat::Wav.media_type(), bytes: wav.into() })
     }
 }
 
 /// What it means that the program ended so. One that was killed did not refuse anything.
-fn refused(words: &Words, status: ExitStatus) -> SpeakError {
-    match &words.guessed {
+fn exit_error(words: &SynthesisJob, status: ExitStatus) -> SpeakError {
+    match &words.guessed_from {
         // The voice that the program refuses was the caller's wish.
         Some(language) if status.code().is_some() => {
             tracing::info!(language, voice = words.voice, %status, "{PROGRAM} did not speak a language");
@@ -112,7 +116,7 @@ fn refused(words: &Words, status: ExitStatus) -> SpeakError {
 }
 
 /// Feeds the process, reads what it says, and waits for its end.
-async fn run(child: &mut Child, text: &str, most: usize) -> Result<(Vec<u8>, ExitStatus), SpeakError> {
+async fn run_espeak(child: &mut Child, text: &str, most: usize) -> Result<(Vec<u8>, ExitStatus), SpeakError> {
     let failed = |why: std::io::Error| SpeakError::Failed(format!("{PROGRAM}: {why}"));
     let (input, output) = (child.stdin.take(), child.stdout.take());
     let (Some(mut input), Some(output)) = (input, output) else {
@@ -136,7 +140,7 @@ async fn run(child: &mut Child, text: &str, most: usize) -> Result<(Vec<u8>, Exi
 
 /// The text without what the program would read as more than text: control characters, with which commands begin, and double
 /// brackets, between which phonemes stand. Markup it reads aloud, as it is not told to understand any.
-fn plain(text: &str) -> String {
+fn sanitize_text(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for letter in text.chars() {
         let letter = if letter.is_control() && letter != '\n' { ' ' } else { letter };
@@ -157,24 +161,24 @@ mod tests {
     fn a_language_is_blamed_only_where_the_program_refuses_it() {
         use std::os::unix::process::ExitStatusExt as _;
 
-        let words = |guessed: Option<&str>| Words {
+        let words = |guessed: Option<&str>| SynthesisJob {
             text: "a".into(),
             voice: "xx".into(),
             format: SoundFormat::Wav,
             speed: 100,
-            guessed: guessed.map(Into::into),
+            guessed_from: guessed.map(Into::into),
         };
         let (code, killed) = (ExitStatus::from_raw(1 << 8), ExitStatus::from_raw(9));
-        assert!(matches!(refused(&words(Some("xx")), code), SpeakError::Language(_)));
-        assert!(matches!(refused(&words(Some("xx")), killed), SpeakError::Failed(_)));
-        assert!(matches!(refused(&words(None), code), SpeakError::Failed(_)));
+        assert!(matches!(exit_error(&words(Some("xx")), code), SpeakError::Language(_)));
+        assert!(matches!(exit_error(&words(Some("xx")), killed), SpeakError::Failed(_)));
+        assert!(matches!(exit_error(&words(None), code), SpeakError::Failed(_)));
     }
 
     #[test]
     fn text_is_only_text() {
-        assert_eq!(plain("one\ntwo"), "one\ntwo");
-        assert_eq!(plain("a\u{1}10Vb\u{0}c\r\u{1b}"), "a 10Vb c  ");
-        assert_eq!(plain("[[h@l'oU]] [[["), "[ [h@l'oU]] [ [ [");
-        assert_eq!(plain("-f /etc/passwd; rm <break/>"), "-f /etc/passwd; rm <break/>");
+        assert_eq!(sanitize_text("one\ntwo"), "one\ntwo");
+        assert_eq!(sanitize_text("a\u{1}10Vb\u{0}c\r\u{1b}"), "a 10Vb c  ");
+        assert_eq!(sanitize_text("[[h@l'oU]] [[["), "[ [h@l'oU]] [ [ [");
+        assert_eq!(sanitize_text("-f /etc/passwd; rm <break/>"), "-f /etc/passwd; rm <break/>");
     }
 }

@@ -62,16 +62,16 @@ const NAMES: [(&str, &str); 57] = [
 ];
 
 /// The code of a language that a transcriber named; none where it named none that we know.
-pub(super) fn code(named: &str) -> Option<String> {
+pub(super) fn language_code(named: &str) -> Option<String> {
     let named = named.trim().to_ascii_lowercase();
-    if is_tag(&named) {
+    if is_language_tag(&named) {
         return Some(named);
     }
     NAMES.iter().find(|(_, name)| *name == named).map(|(code, _)| (*code).to_owned())
 }
 
 /// `de` or `de-DE`: letters, and perhaps a region. Nothing that could be a path or an option.
-pub(super) fn is_tag(text: &str) -> bool {
+pub(super) fn is_language_tag(text: &str) -> bool {
     let (language, region) =
         text.split_once('-').map_or((text, None), |(language, region)| (language, Some(region)));
     let letters = |part: &str, least, most| {
@@ -86,18 +86,18 @@ mod tests {
 
     #[test]
     fn names_and_codes_are_understood() {
-        assert_eq!(code("German").as_deref(), Some("de"));
-        assert_eq!(code("en").as_deref(), Some("en"));
-        assert_eq!(code("pt-BR").as_deref(), Some("pt-br"));
-        assert_eq!((code("klingonese"), code("")), (None, None));
+        assert_eq!(language_code("German").as_deref(), Some("de"));
+        assert_eq!(language_code("en").as_deref(), Some("en"));
+        assert_eq!(language_code("pt-BR").as_deref(), Some("pt-br"));
+        assert_eq!((language_code("klingonese"), language_code("")), (None, None));
         assert!(NAMES.is_sorted(), "each once");
     }
 
     #[test]
     fn a_tag_is_letters_only() {
-        assert!(["de", "de-DE", "haw-US", "zh-Hans"].iter().all(|tag| is_tag(tag)));
+        assert!(["de", "de-DE", "haw-US", "zh-Hans"].iter().all(|tag| is_language_tag(tag)));
         for bad in ["", "d", "de-", "-f", "../x", "de/x", "de-DE-x", "en+f3", "en us", "de-D", "abcd"] {
-            assert!(!is_tag(bad), "{bad}");
+            assert!(!is_language_tag(bad), "{bad}");
         }
     }
 }

@@ -6,17 +6,17 @@ use metrics_exporter_prometheus::PrometheusRecorder;
 /// The counters, looked up once.
 pub(crate) struct SpeechMetrics {
     /// Sounds that were made.
-    pub(super) made: Counter,
+    pub(super) synthesized: Counter,
     /// Sounds that were there already.
-    pub(super) kept: Counter,
+    pub(super) cached: Counter,
     /// Sounds that could not be made.
-    pub(super) not_made: Counter,
+    pub(super) synthesis_failed: Counter,
     /// Utterances of which there are words.
-    pub(super) understood: Counter,
+    pub(super) transcribed: Counter,
     /// Utterances without words.
-    pub(super) not_understood: Counter,
+    pub(super) empty: Counter,
     /// Utterances that the transcriber failed at.
-    pub(super) not_heard: Counter,
+    pub(super) transcription_failed: Counter,
     dropped: Counter,
 }
 
@@ -37,12 +37,12 @@ impl SpeechMetrics {
             recorder.register_counter(&key, &metadata)
         };
         Self {
-            made: counter(SPEECH, "made"),
-            kept: counter(SPEECH, "cached"),
-            not_made: counter(SPEECH, "failed"),
-            understood: counter(TRANSCRIPTS, "made"),
-            not_understood: counter(TRANSCRIPTS, "empty"),
-            not_heard: counter(TRANSCRIPTS, "failed"),
+            synthesized: counter(SPEECH, "made"),
+            cached: counter(SPEECH, "cached"),
+            synthesis_failed: counter(SPEECH, "failed"),
+            transcribed: counter(TRANSCRIPTS, "made"),
+            empty: counter(TRANSCRIPTS, "empty"),
+            transcription_failed: counter(TRANSCRIPTS, "failed"),
             dropped: counter(TRANSCRIPTS, "dropped"),
         }
     }

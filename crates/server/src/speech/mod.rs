@@ -10,16 +10,16 @@
 //!
 //! Where in a stream of sound somebody speaks, and who may hear it, is decided in the crate `sessions`.
 
+mod endpoint;
 mod espeak;
 mod languages;
 mod metrics;
-mod place;
-mod seldom;
 mod setup;
-mod shelf;
-mod speaker;
+mod sound_cache;
+mod synthesizer;
 mod transcriber;
 mod voice_server;
+mod warning_throttle;
 mod wav;
 
 use std::{
@@ -29,21 +29,21 @@ use std::{
 };
 
 use tokio::{sync::Semaphore, time::timeout};
-use toolyard_core::{policy::LocalLimiter, ports::Limiter as _};
+use toolyard_core::{policy::LocalLimiter, ports::CallRateLimiter as _};
 use toolyard_protocol::{ToolName, UserId};
 use toolyard_sessions::SpeechLinks;
 
 pub(crate) use self::{
     metrics::SpeechMetrics,
-    setup::{Around, open},
-    speaker::{Sound, SpeakError, Words},
+    setup::{SpeechDependencies, open_speech},
+    synthesizer::{SpeakError, SpeechAudio, SynthesisJob},
 };
-use self::{seldom::Seldom, shelf::Shelf, speaker::Speaker};
+use self::{sound_cache::SoundCache, synthesizer::SpeechSynthesizer, warning_throttle::WarningThrottle};
 use crate::config::SoundFormat;
 
 /// How a caller wants something said, each part as it came and within its form.
 #[derive(Debug, Default)]
-pub(crate) struct Wish<'a> {
+pub(crate) struct SpeechRequest<'a> {
     pub(crate) text: &'a str,
     pub(crate) voice_id: Option<&'a str>,
     pub(crate) language: Option<&'a str>,
@@ -52,8 +52,8 @@ pub(crate) struct Wish<'a> {
 }
 
 /// Speech on this server.
-pub struct Speech {
-    speaker: Option<Box<dyn Speaker>>,
+pub struct SpeechEngine {
+    speaker: Option<Box<dyn SpeechSynthesizer>>,
     transcribes: bool,
     /// Signed addresses for devices.
     pub(crate) links: SpeechLinks,
@@ -62,19 +62,19 @@ pub struct Speech {
     voices: BTreeMap<String, String>,
     /// By tag, in small letters.
     languages: BTreeMap<String, String>,
-    shelf: Mutex<Shelf>,
+    cache: Mutex<SoundCache>,
     limiter: LocalLimiter,
     /// Under what the limiter counts.
     tool: ToolName,
     /// Who is in: those whose turn it is, and those who wait for it.
-    rooms: Semaphore,
-    turns: Arc<Semaphore>,
-    limit: Duration,
+    queue_slots: Semaphore,
+    synthesis_slots: Arc<Semaphore>,
+    timeout: Duration,
     pub(crate) metrics: Arc<SpeechMetrics>,
-    complaints: Seldom,
+    failure_log: WarningThrottle,
 }
 
-impl Speech {
+impl SpeechEngine {
     /// Whether `GET /api/tts` makes sound.
     pub fn can_speak(&self) -> bool {
         self.speaker.is_some()
@@ -86,24 +86,28 @@ impl Speech {
     }
 
     /// Makes sound of words, or finds it where the same was said lately.
-    pub(crate) async fn speak(&self, who: &UserId, wish: &Wish<'_>) -> Result<Sound, SpeakError> {
+    pub(crate) async fn speak(
+        &self,
+        who: &UserId,
+        wish: &SpeechRequest<'_>,
+    ) -> Result<SpeechAudio, SpeakError> {
         let speaker = self.speaker.as_deref().ok_or(SpeakError::NotConfigured)?;
-        let words = self.words(speaker, wish)?;
-        let place = self.shelf().place(words.key());
+        let words = self.synthesis_job(speaker, wish)?;
+        let place = self.lock_cache().slot(words.cache_key());
         if let Some(sound) = place.get() {
-            self.metrics.kept.increment(1);
+            self.metrics.cached.increment(1);
             return Ok(sound.clone());
         }
-        self.limiter.check(who, &self.tool).map_err(SpeakError::TooOften)?;
+        self.limiter.check_call(who, &self.tool).map_err(SpeakError::RateLimited)?;
         // Around all of it: who waits for somebody else's making of the same does not wait longer either.
-        let making = place.get_or_try_init(|| self.make(speaker, &words));
-        let made = timeout(self.limit, making).await.unwrap_or(Err(SpeakError::Late)).cloned();
+        let making = place.get_or_try_init(|| self.synthesize(speaker, &words));
+        let made = timeout(self.timeout, making).await.unwrap_or(Err(SpeakError::TimedOut)).cloned();
         match &made {
-            Ok(_) => self.shelf().tidy(),
+            Ok(_) => self.lock_cache().evict(),
             Err(error) => {
-                self.metrics.not_made.increment(1);
+                self.metrics.synthesis_failed.increment(1);
                 if let SpeakError::Failed(why) = error
-                    && let Some(unsaid) = self.complaints.may_speak()
+                    && let Some(unsaid) = self.failure_log.try_warn()
                 {
                     tracing::warn!(why, unsaid, "speech could not be made");
                 }
@@ -113,50 +117,64 @@ impl Speech {
     }
 
     /// In its turn.
-    async fn make(&self, speaker: &dyn Speaker, words: &Words) -> Result<Sound, SpeakError> {
-        let _room = self.rooms.try_acquire().map_err(|_| SpeakError::Busy)?;
-        let turn = self.turns.clone().acquire_owned().await.map_err(|_| SpeakError::Busy)?;
-        let sound = speaker.speak(words, turn).await?;
-        self.metrics.made.increment(1);
+    async fn synthesize(
+        &self,
+        speaker: &dyn SpeechSynthesizer,
+        words: &SynthesisJob,
+    ) -> Result<SpeechAudio, SpeakError> {
+        let _room = self.queue_slots.try_acquire().map_err(|_| SpeakError::Busy)?;
+        let turn = self.synthesis_slots.clone().acquire_owned().await.map_err(|_| SpeakError::Busy)?;
+        let sound = speaker.synthesize(words, turn).await?;
+        self.metrics.synthesized.increment(1);
         Ok(sound)
     }
 
     /// From what a caller wishes to what the speaker understands. Voices are the operator's words, never the caller's.
-    fn words(&self, speaker: &dyn Speaker, wish: &Wish<'_>) -> Result<Words, SpeakError> {
-        let format = wish.format.unwrap_or_else(|| speaker.format());
-        if !speaker.makes(format) {
-            return Err(SpeakError::Format(speaker.format()));
+    fn synthesis_job(
+        &self,
+        speaker: &dyn SpeechSynthesizer,
+        wish: &SpeechRequest<'_>,
+    ) -> Result<SynthesisJob, SpeakError> {
+        let format = wish.format.unwrap_or_else(|| speaker.default_format());
+        if !speaker.supports_format(format) {
+            return Err(SpeakError::Format(speaker.default_format()));
         }
         let named = wish.voice_id.and_then(|id| self.voices.get(id));
-        let by_language = || wish.language.and_then(|language| self.voice_of(language));
+        let by_language = || wish.language.and_then(|language| self.configured_voice(language));
         let (voice, guessed) = match named.or_else(by_language) {
             Some(voice) => (voice.clone(), None),
             None => match wish.language.and_then(|tag| Some((tag, speaker.voice_for(tag)?))) {
                 Some((tag, voice)) => (voice, Some(tag.to_owned())),
-                None => (speaker.voice().to_owned(), None),
+                None => (speaker.default_voice().to_owned(), None),
             },
         };
-        Ok(Words { text: wish.text.to_owned(), voice, format, speed: wish.speed.unwrap_or(100), guessed })
+        Ok(SynthesisJob {
+            text: wish.text.to_owned(),
+            voice,
+            format,
+            speed: wish.speed.unwrap_or(100),
+            guessed_from: guessed,
+        })
     }
 
     /// The operator's voice for a language: for the whole tag, else for the language in it.
-    fn voice_of(&self, language: &str) -> Option<&String> {
+    fn configured_voice(&self, language: &str) -> Option<&String> {
         let tag = language.to_ascii_lowercase();
         let whole = self.languages.get(&tag);
         whole.or_else(|| tag.split_once('-').and_then(|(language, _)| self.languages.get(language)))
     }
 
     /// Forgets whoever did not speak lately.
-    pub(crate) fn tidy(&self) {
-        self.limiter.forget_idle();
+    pub(crate) fn forget_idle(&self) {
+        self.limiter.evict_idle();
     }
 
-    fn shelf(&self) -> std::sync::MutexGuard<'_, Shelf> {
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_cache(&self) -> std::sync::MutexGuard<'_, SoundCache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Whether a text is the tag of a language: `de`, `de-DE`.
-pub(crate) fn is_language(text: &str) -> bool {
-    languages::is_tag(text)
+pub(crate) fn is_language_tag(text: &str) -> bool {
+    languages::is_language_tag(text)
 }

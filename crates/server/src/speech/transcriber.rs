@@ -5,14 +5,14 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use serde::Deserialize;
 use tokio::{sync::Semaphore, time::timeout};
-use toolyard_core::ports::Ids;
-use toolyard_sessions::{Heard, SAMPLES_PER_SECOND, Transcriber, Utterance};
+use toolyard_core::ports::IdGenerator;
+use toolyard_sessions::{SAMPLES_PER_SECOND, TranscribedText, Transcriber, Utterance};
 
 use super::{
+    endpoint::{SpeechEndpoint, net_error_text},
     languages,
     metrics::SpeechMetrics,
-    place::{Place, said},
-    seldom::Seldom,
+    warning_throttle::WarningThrottle,
     wav,
 };
 
@@ -20,19 +20,19 @@ use super::{
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
 
 /// The server.
-pub(super) struct WordServer {
-    pub(super) place: Place,
+pub(super) struct TranscriptionServer {
+    pub(super) endpoint: SpeechEndpoint,
     pub(super) model: String,
-    pub(super) limit: Duration,
+    pub(super) timeout: Duration,
     /// Requests at once.
     pub(super) turns: Semaphore,
-    pub(super) ids: Arc<dyn Ids>,
+    pub(super) ids: Arc<dyn IdGenerator>,
     pub(super) metrics: Arc<SpeechMetrics>,
-    pub(super) complaints: Seldom,
+    pub(super) failure_log: WarningThrottle,
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct TranscriptionResponse {
     text: String,
     /// The name of a language or its code, where it was asked for.
     #[serde(default)]
@@ -40,24 +40,24 @@ struct Answer {
 }
 
 #[async_trait]
-impl Transcriber for WordServer {
-    async fn transcribe(&self, said: &Utterance, language: Option<&str>) -> Option<Heard> {
-        let heard = match timeout(self.limit, self.ask(said, language)).await {
+impl Transcriber for TranscriptionServer {
+    async fn transcribe(&self, said: &Utterance, language: Option<&str>) -> Option<TranscribedText> {
+        let heard = match timeout(self.timeout, self.request_transcription(said, language)).await {
             Ok(heard) => heard,
-            Err(_) => Err(format!("no answer within {:?}", self.limit)),
+            Err(_) => Err(format!("no answer within {:?}", self.timeout)),
         };
         match heard {
             Ok(heard) if heard.text.trim().is_empty() => {
-                self.metrics.not_understood.increment(1);
+                self.metrics.empty.increment(1);
                 None
             }
             Ok(heard) => {
-                self.metrics.understood.increment(1);
+                self.metrics.transcribed.increment(1);
                 Some(heard)
             }
             Err(why) => {
-                self.metrics.not_heard.increment(1);
-                if let Some(unsaid) = self.complaints.may_speak() {
+                self.metrics.transcription_failed.increment(1);
+                if let Some(unsaid) = self.failure_log.try_warn() {
                     tracing::warn!(why, unsaid, "the transcriber failed; what was said reaches no app");
                 }
                 None
@@ -66,41 +66,51 @@ impl Transcriber for WordServer {
     }
 }
 
-impl WordServer {
-    async fn ask(&self, said_by_user: &Utterance, language: Option<&str>) -> Result<Heard, String> {
+impl TranscriptionServer {
+    async fn request_transcription(
+        &self,
+        said_by_user: &Utterance,
+        language: Option<&str>,
+    ) -> Result<TranscribedText, String> {
         let _turn = self.turns.acquire().await.map_err(|error| error.to_string())?;
-        let wav = wav::of_samples(&said_by_user.sound, SAMPLES_PER_SECOND);
-        let mut form = Form::new(self.ids.secret());
-        form.field("model", &self.model);
+        let wav = wav::wav_from_samples(&said_by_user.sound, SAMPLES_PER_SECOND);
+        let mut form = MultipartForm::new(self.ids.new_secret());
+        form.add_field("model", &self.model);
         match language {
             Some(language) => {
-                form.field("language", language.split('-').next().unwrap_or(language));
-                form.field("response_format", "json");
+                form.add_field("language", language.split('-').next().unwrap_or(language));
+                form.add_field("response_format", "json");
             }
             // Only this form says which language it was.
-            None => form.field("response_format", "verbose_json"),
+            None => form.add_field("response_format", "verbose_json"),
         }
         let (media_type, body) = form.with_file(&wav);
-        let answer = self.place.post(&media_type, body).await?.bytes(MAX_ANSWER_BYTES).await.map_err(said)?;
-        let answer: Answer = serde_json::from_slice(&answer)
+        let answer = self
+            .endpoint
+            .post(&media_type, body)
+            .await?
+            .bytes(MAX_ANSWER_BYTES)
+            .await
+            .map_err(net_error_text)?;
+        let answer: TranscriptionResponse = serde_json::from_slice(&answer)
             .map_err(|error| format!("its answer is not a transcription: {error}"))?;
-        let found = answer.language.as_deref().and_then(languages::code);
-        Ok(Heard { text: answer.text, language: found })
+        let found = answer.language.as_deref().and_then(languages::language_code);
+        Ok(TranscribedText { text: answer.text, language: found })
     }
 }
 
 /// A `multipart/form-data` body. The boundary is a secret of 256 bits, so that nothing in the parts can be it.
-struct Form {
+struct MultipartForm {
     boundary: String,
     body: Vec<u8>,
 }
 
-impl Form {
+impl MultipartForm {
     fn new(boundary: String) -> Self {
         Self { boundary, body: Vec::new() }
     }
 
-    fn field(&mut self, name: &str, value: &str) {
+    fn add_field(&mut self, name: &str, value: &str) {
         let part = format!(
             "--{}\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n",
             self.boundary
@@ -127,8 +137,8 @@ mod tests {
 
     #[test]
     fn a_form_is_written_as_the_standard_says() {
-        let mut form = Form::new("b".to_owned());
-        form.field("model", "whisper-1");
+        let mut form = MultipartForm::new("b".to_owned());
+        form.add_field("model", "whisper-1");
         let (media_type, body) = form.with_file(b"RIFF");
         assert_eq!(media_type, "multipart/form-data; boundary=b");
         assert_eq!(

@@ -6,8 +6,8 @@ use tokio::sync::OwnedSemaphorePermit;
 use toolyard_net::NetError;
 
 use super::{
-    place::{Place, said},
-    speaker::{Sound, SpeakError, Speaker, Words},
+    endpoint::{SpeechEndpoint, net_error_text},
+    synthesizer::{SpeakError, SpeechAudio, SpeechSynthesizer, SynthesisJob},
 };
 use crate::config::SoundFormat;
 
@@ -16,16 +16,16 @@ pub(super) const VOICE: &str = "alloy";
 
 /// The server.
 pub(super) struct VoiceServer {
-    pub(super) place: Place,
+    pub(super) endpoint: SpeechEndpoint,
     pub(super) model: String,
     pub(super) voice: String,
     pub(super) format: SoundFormat,
     /// Largest sound in bytes.
-    pub(super) most: usize,
+    pub(super) max_bytes: usize,
 }
 
 #[derive(Serialize)]
-struct Order<'a> {
+struct SpeechApiBody<'a> {
     model: &'a str,
     input: &'a str,
     voice: &'a str,
@@ -35,16 +35,16 @@ struct Order<'a> {
 }
 
 #[async_trait]
-impl Speaker for VoiceServer {
-    fn format(&self) -> SoundFormat {
+impl SpeechSynthesizer for VoiceServer {
+    fn default_format(&self) -> SoundFormat {
         self.format
     }
 
-    fn makes(&self, _: SoundFormat) -> bool {
+    fn supports_format(&self, _: SoundFormat) -> bool {
         true
     }
 
-    fn voice(&self) -> &str {
+    fn default_voice(&self) -> &str {
         &self.voice
     }
 
@@ -53,8 +53,12 @@ impl Speaker for VoiceServer {
         None
     }
 
-    async fn speak(&self, words: &Words, _turn: OwnedSemaphorePermit) -> Result<Sound, SpeakError> {
-        let order = Order {
+    async fn synthesize(
+        &self,
+        words: &SynthesisJob,
+        _turn: OwnedSemaphorePermit,
+    ) -> Result<SpeechAudio, SpeakError> {
+        let order = SpeechApiBody {
             model: &self.model,
             input: &words.text,
             voice: &words.voice,
@@ -63,15 +67,15 @@ impl Speaker for VoiceServer {
             speed: (words.speed != 100).then_some(f32::from(words.speed) / 100.0),
         };
         let order = serde_json::to_vec(&order).map_err(|error| SpeakError::Failed(error.to_string()))?;
-        let response = self.place.post("application/json", order).await.map_err(SpeakError::Failed)?;
-        let bytes = response.bytes(self.most).await.map_err(|error| match error {
+        let response = self.endpoint.post("application/json", order).await.map_err(SpeakError::Failed)?;
+        let bytes = response.bytes(self.max_bytes).await.map_err(|error| match error {
             NetError::TooLarge { limit } => SpeakError::TooLong(limit),
-            error => SpeakError::Failed(said(error)),
+            error => SpeakError::Failed(net_error_text(error)),
         })?;
         if bytes.is_empty() {
             return Err(SpeakError::Failed("the answer has no sound in it".to_owned()));
         }
         // Ours, not the server's word for it: what a browser gets from this origin must never be a page.
-        Ok(Sound { media_type: words.format.media_type(), bytes })
+        Ok(SpeechAudio { media_type: words.format.media_type(), bytes })
     }
 }

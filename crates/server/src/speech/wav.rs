@@ -1,12 +1,12 @@
 //! The little of WAV that is needed: a header before samples, and the true lengths in one whose writer could not know them.
 
-/// Bytes of the header that [`of_samples`] writes.
+/// Bytes of the header that [`wav_from_samples`] writes.
 const HEADER: usize = 44;
 /// Bytes of a sample: signed, one channel.
 const SAMPLE_BYTES: u32 = 2;
 
 /// A WAV of one channel of 16 bits.
-pub(super) fn of_samples(samples: &[u8], per_second: u32) -> Vec<u8> {
+pub(super) fn wav_from_samples(samples: &[u8], per_second: u32) -> Vec<u8> {
     let length = u32::try_from(samples.len()).unwrap_or(u32::MAX);
     let mut wav = Vec::with_capacity(HEADER + samples.len());
     wav.extend_from_slice(b"RIFF");
@@ -27,7 +27,7 @@ pub(super) fn of_samples(samples: &[u8], per_second: u32) -> Vec<u8> {
 
 /// Writes the true lengths into the header: who writes WAV to a pipe cannot go back and do it. None where it is no WAV, or one
 /// without samples.
-pub(super) fn with_lengths(mut wav: Vec<u8>) -> Option<Vec<u8>> {
+pub(super) fn fix_wav_lengths(mut wav: Vec<u8>) -> Option<Vec<u8>> {
     if wav.get(..4)? != b"RIFF" || wav.get(8..12)? != b"WAVE" {
         return None;
     }
@@ -49,32 +49,32 @@ mod tests {
 
     #[test]
     fn a_header_says_what_follows() {
-        let wav = of_samples(&[1, 2, 3, 4], 16_000);
+        let wav = wav_from_samples(&[1, 2, 3, 4], 16_000);
         assert_eq!(wav.len(), 48);
         assert_eq!(&wav[..8], b"RIFF\x28\0\0\0");
         assert_eq!(wav[24..32], [0x80, 0x3e, 0, 0, 0, 0x7d, 0, 0]);
         assert_eq!(&wav[36..], b"data\x04\0\0\0\x01\x02\x03\x04");
-        assert_eq!(with_lengths(wav.clone()), Some(wav));
+        assert_eq!(fix_wav_lengths(wav.clone()), Some(wav));
     }
 
     #[test]
     fn lengths_that_nobody_knew_are_filled_in() {
-        let right = of_samples(&[1, 2, 3, 4], 22_050);
+        let right = wav_from_samples(&[1, 2, 3, 4], 22_050);
         let mut endless = right.clone();
         endless[4..8].copy_from_slice(&0x7fff_f024_u32.to_le_bytes());
         endless[40..44].copy_from_slice(&0x7fff_f000_u32.to_le_bytes());
-        assert_eq!(with_lengths(endless), Some(right));
+        assert_eq!(fix_wav_lengths(endless), Some(right));
     }
 
     #[test]
     fn what_is_no_wav_is_refused() {
-        let wav = of_samples(&[1, 2], 22_050);
+        let wav = wav_from_samples(&[1, 2], 22_050);
         let mut lost = wav.clone();
         lost[36..40].copy_from_slice(b"fact");
         let mut far = wav.clone();
         far[16..20].copy_from_slice(&u32::MAX.to_le_bytes());
         for bad in [Vec::new(), b"RIFF".to_vec(), b"<html></html>".to_vec(), wav[..44].to_vec(), lost, far] {
-            assert_eq!(with_lengths(bad), None);
+            assert_eq!(fix_wav_lengths(bad), None);
         }
     }
 }

@@ -24,23 +24,23 @@ const MAX_WAITING: usize = 4 * 1024 * 1024;
 const DELAY: Duration = Duration::from_millis(20);
 
 #[derive(Default)]
-struct Waiting {
+struct PendingLines {
     bytes: Vec<u8>,
     dropped: u64,
 }
 
 /// Where lines go first.
 #[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Waiting>>);
+struct LogBuffer(Arc<Mutex<PendingLines>>);
 
-impl Lines {
-    fn take(&self) -> Waiting {
+impl LogBuffer {
+    fn take_pending(&self) -> PendingLines {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Writes what waits. A log that cannot be written has nobody to tell.
     fn write_to(&self, out: &mut impl Write) {
-        let Waiting { bytes, dropped } = self.take();
+        let PendingLines { bytes, dropped } = self.take_pending();
         let _ = out.write_all(&bytes);
         if dropped > 0 {
             let _ = writeln!(
@@ -52,7 +52,7 @@ impl Lines {
     }
 }
 
-impl Write for Lines {
+impl Write for LogBuffer {
     /// The formatter writes each line at once. Values from outside are in it as they came, so this is where no line can be
     /// forged, whoever logs what in which format.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
@@ -72,7 +72,7 @@ impl Write for Lines {
     }
 }
 
-impl<'a> MakeWriter<'a> for Lines {
+impl<'a> MakeWriter<'a> for LogBuffer {
     type Writer = Self;
 
     fn make_writer(&'a self) -> Self {
@@ -98,7 +98,7 @@ impl Drop for LogGuard {
 
 /// What gets into the log. Never what the client library of some models says by itself: it writes down what vendors sent, and
 /// with it what users said.
-fn filter(config: &LogConfig) -> Result<EnvFilter, String> {
+fn log_filter(config: &LogConfig) -> Result<EnvFilter, String> {
     let wrong = |error: &dyn std::fmt::Display| format!("log.filter: {error}");
     let asked = EnvFilter::try_new(&config.filter).map_err(|error| wrong(&error))?;
     Ok(asked.add_directive("genai=off".parse().map_err(|error| wrong(&error))?))
@@ -106,8 +106,8 @@ fn filter(config: &LogConfig) -> Result<EnvFilter, String> {
 
 /// Starts the log of this process.
 pub fn init_log(config: &LogConfig) -> Result<LogGuard, String> {
-    let filter = filter(config)?;
-    let lines = Lines::default();
+    let filter = log_filter(config)?;
+    let lines = LogBuffer::default();
     // Without colours in every format: logs are kept in files and read by programs.
     let layer = tracing_subscriber::fmt::layer().with_writer(lines.clone()).with_ansi(false);
     let registry = tracing_subscriber::registry().with(filter);
@@ -135,17 +135,18 @@ mod tests {
     #[test]
     fn what_vendors_send_stays_out() {
         for asked in ["info", "trace", "genai=trace"] {
-            let filter =
-                filter(&LogConfig { filter: asked.to_owned(), ..LogConfig::default() }).unwrap().to_string();
+            let filter = log_filter(&LogConfig { filter: asked.to_owned(), ..LogConfig::default() })
+                .unwrap()
+                .to_string();
             assert!(filter.contains("genai=off") && !filter.contains("genai=trace"), "{filter}");
         }
-        assert!(filter(&LogConfig { filter: "a=b=c".to_owned(), ..LogConfig::default() }).is_err());
+        assert!(log_filter(&LogConfig { filter: "a=b=c".to_owned(), ..LogConfig::default() }).is_err());
     }
 
     #[test]
     fn no_value_forges_a_line_in_any_format() {
         let evil = "x\n2026-01-01T00:00:00Z  INFO toolyard: forged\r\u{1b}[2K\u{85}\u{2028}";
-        let lines = Lines::default();
+        let lines = LogBuffer::default();
         let log = || {
             tracing::info_span!("request", user = evil).in_scope(|| {
                 tracing::info!(shown = %evil, debugged = ?evil, plain = evil, "said {evil}");
@@ -170,7 +171,7 @@ mod tests {
 
     #[test]
     fn lines_come_out_in_order_and_too_many_are_counted() {
-        let mut lines = Lines::default();
+        let mut lines = LogBuffer::default();
         for line in ["a\n", "b\n"] {
             lines.write_all(line.as_bytes()).unwrap();
         }

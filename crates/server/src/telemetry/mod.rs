@@ -5,9 +5,9 @@ mod otlp;
 mod process;
 mod prometheus;
 
-pub(crate) use self::process::{ProcessMetrics, ProcessNumbers};
+pub(crate) use self::process::{ProcessMetrics, ProcessSnapshot};
 pub use self::{
     log::{LogGuard, init_log},
-    otlp::{TraceError, Traces},
-    prometheus::{CallMetrics, recorder},
+    otlp::{TraceError, TraceExporter},
+    prometheus::{CallMetrics, prometheus_recorder},
 };

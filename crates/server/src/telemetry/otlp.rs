@@ -17,7 +17,7 @@ use opentelemetry_sdk::{
     trace::{SpanData, SpanEvents, SpanExporter as _, SpanLinks},
 };
 use tokio::sync::broadcast;
-use toolyard_core::ports::{CallRecord, Ids};
+use toolyard_core::ports::{CallRecord, IdGenerator};
 use toolyard_protocol::api::outcome_text;
 
 use crate::lifecycle::Lifecycle;
@@ -33,15 +33,15 @@ const DELAY: Duration = Duration::from_secs(1);
 pub struct TraceError(String);
 
 /// Sends traces.
-pub struct Traces {
+pub struct TraceExporter {
     exporter: SpanExporter,
     scope: InstrumentationScope,
-    ids: Arc<dyn Ids>,
+    ids: Arc<dyn IdGenerator>,
 }
 
-impl Traces {
+impl TraceExporter {
     /// Traces to an endpoint.
-    pub fn to(url: &str, ids: Arc<dyn Ids>) -> Result<Self, TraceError> {
+    pub fn new(url: &str, ids: Arc<dyn IdGenerator>) -> Result<Self, TraceError> {
         let exporter =
             SpanExporter::builder().with_http().with_endpoint(url).with_timeout(Duration::from_secs(5));
         let mut exporter = exporter.build().map_err(|error| TraceError(error.to_string()))?;
@@ -50,7 +50,7 @@ impl Traces {
     }
 
     /// Sends the spans of every call that ends, until the server stops and its last call has ended.
-    pub fn follow(self, mut calls: broadcast::Receiver<Arc<CallRecord>>, lifecycle: &Lifecycle) {
+    pub fn export_calls(self, mut calls: broadcast::Receiver<Arc<CallRecord>>, lifecycle: &Lifecycle) {
         let under_way = lifecycle.calls.clone();
         lifecycle.spawn(async move {
             let (mut spans, mut ticks) = (Vec::new(), tokio::time::interval(DELAY));
@@ -59,7 +59,7 @@ impl Traces {
                     biased;
                     ended = calls.recv() => match ended {
                         Ok(call) => {
-                            spans.extend(self.spans_of(&call));
+                            spans.extend(self.call_spans(&call));
                             if spans.len() < BATCH {
                                 continue;
                             }
@@ -87,9 +87,9 @@ impl Traces {
         });
     }
 
-    fn spans_of(&self, call: &CallRecord) -> Vec<SpanData> {
+    fn call_spans(&self, call: &CallRecord) -> Vec<SpanData> {
         let start = SystemTime::from(call.started_at);
-        let whole = self.span(
+        let whole = self.build_span(
             call,
             call.trace.span_id,
             call.trace.parent.unwrap_or(0),
@@ -109,13 +109,20 @@ impl Traces {
         let mut spans = vec![whole];
         let mut at = start;
         for (name, us) in steps {
-            spans.push(self.span(call, self.ids.number(), call.trace.span_id, name.to_owned(), at, us));
+            spans.push(self.build_span(
+                call,
+                self.ids.random_number(),
+                call.trace.span_id,
+                name.to_owned(),
+                at,
+                us,
+            ));
             at += Duration::from_micros(us);
         }
         spans
     }
 
-    fn span(
+    fn build_span(
         &self,
         call: &CallRecord,
         id: u64,

@@ -19,7 +19,7 @@ pub(crate) struct ProcessMetrics {
 }
 
 /// What is read when the page is asked for.
-pub(crate) struct ProcessNumbers {
+pub(crate) struct ProcessSnapshot {
     pub(crate) stuck: usize,
     pub(crate) stalls: u64,
     pub(crate) connections: usize,
@@ -49,7 +49,7 @@ impl ProcessMetrics {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "nobody has 2^52 connections")]
-    pub(crate) fn set(&self, numbers: &ProcessNumbers) {
+    pub(crate) fn update(&self, numbers: &ProcessSnapshot) {
         self.stuck.set(numbers.stuck as f64);
         self.stalls.absolute(numbers.stalls);
         self.connections.set(numbers.connections as f64);

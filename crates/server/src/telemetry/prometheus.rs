@@ -2,14 +2,14 @@
 
 use metrics::{Counter, Gauge, Histogram, Key, KeyName, Label, Level, Metadata, Recorder as _, Unit};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
-use toolyard_core::{ToolError, executor::Outcome};
+use toolyard_core::{ToolError, executor::CallOutcome};
 use toolyard_protocol::ErrorCode;
 
 /// Bounds of the time buckets, in seconds.
 const SECONDS: [f64; 12] = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
 
 /// A recorder of this server and its page. Not global: servers in one process do not mix.
-pub fn recorder() -> (PrometheusRecorder, PrometheusHandle) {
+pub fn prometheus_recorder() -> (PrometheusRecorder, PrometheusHandle) {
     let builder = PrometheusBuilder::new();
     let builder = match builder.set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS) {
         Ok(builder) => builder,
@@ -60,7 +60,7 @@ impl CallMetrics {
     }
 
     /// One call ended.
-    pub(crate) fn ended(&self, outcome: &Outcome, seconds: f64) {
+    pub(crate) fn record_call(&self, outcome: &CallOutcome, seconds: f64) {
         match outcome {
             Ok(_) => self.ok.increment(1),
             Err(ToolError { code, .. }) => {

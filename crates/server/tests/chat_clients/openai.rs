@@ -1,7 +1,7 @@
 //! OpenAI's own SDK. Tools of the server run inside an answer; the caller's own come back as `tool_calls`.
 
 use serde_json::{Value, json};
-use toolyard_testkit::{Act, model::Answer};
+use toolyard_testkit::{AppBehavior, model::ScriptedReply};
 
 use crate::{
     program::Program,
@@ -61,9 +61,11 @@ fn error(kind: &str, status: u16, r#type: &str, text: &str) -> Value {
 
 impl Scenes {
     async fn a_tool_of_the_server_runs_inside(&mut self, stream: bool) {
-        self.stage.app.acts(Act::content(json!("hello")));
-        let call = Answer::call(ALIAS, json!({ "text": "hi" })).usage(10, 1);
-        self.stage.model.answers([call, Answer::pieces(["It said ", "hello."]).usage(20, 2)]);
+        self.stage.app.set_behavior(AppBehavior::content(json!("hello")));
+        let call = ScriptedReply::call(ALIAS, json!({ "text": "hi" })).with_usage(10, 1);
+        self.stage
+            .model
+            .queue_replies([call, ScriptedReply::pieces(["It said ", "hello."]).with_usage(20, 2)]);
         let told = self.client.does("ask", json!({ "text": "Say hi.", "stream": stream })).await;
         let usage = json!({ "prompt_tokens": 30, "completion_tokens": 3, "total_tokens": 33 });
         assert_eq!(
@@ -73,8 +75,10 @@ impl Scenes {
     }
 
     async fn its_own_tools_come_back(&mut self, stream: bool) {
-        let calls = Answer::call("clock", json!({})).and_call("battery", json!({}));
-        self.stage.model.answers([calls.usage(1, 1), Answer::text("All is well.").usage(2, 2)]);
+        let calls = ScriptedReply::call("clock", json!({})).and_call("battery", json!({}));
+        self.stage
+            .model
+            .queue_replies([calls.with_usage(1, 1), ScriptedReply::text("All is well.").with_usage(2, 2)]);
         let order = json!({ "text": "How are we?", "tools": own(), "stream": stream });
         let told = self.client.does("answer", order).await;
         let call = |name: &str| json!({ "type": "function", "name": name, "args": "{}" });
@@ -90,8 +94,8 @@ impl Scenes {
     }
 
     async fn the_sdk_runs_its_own_tools(&mut self, stream: bool) {
-        let calls = Answer::call("clock", json!({})).and_call("battery", json!({}));
-        self.stage.model.answers([calls, Answer::text("All is well.")]);
+        let calls = ScriptedReply::call("clock", json!({})).and_call("battery", json!({}));
+        self.stage.model.queue_replies([calls, ScriptedReply::text("All is well.")]);
         let order = json!({ "text": "How are we?", "tools": own(), "stream": stream });
         let told = self.client.does("run", order).await;
         let roles = ["user", "assistant", "tool", "tool", "assistant"];
@@ -100,10 +104,14 @@ impl Scenes {
     }
 
     async fn responses_and_their_calls(&mut self, stream: bool) {
-        self.stage.app.acts(Act::content(json!("hello")));
-        let echo = Answer::text("One moment.").and_call(ALIAS, json!({ "text": "hi" }));
-        let calls = Answer::call("clock", json!({})).and_call("battery", json!({}));
-        self.stage.model.answers([echo, calls, Answer::pieces(["All is ", "well."]).usage(2, 3)]);
+        self.stage.app.set_behavior(AppBehavior::content(json!("hello")));
+        let echo = ScriptedReply::text("One moment.").and_call(ALIAS, json!({ "text": "hi" }));
+        let calls = ScriptedReply::call("clock", json!({})).and_call("battery", json!({}));
+        self.stage.model.queue_replies([
+            echo,
+            calls,
+            ScriptedReply::pieces(["All is ", "well."]).with_usage(2, 3),
+        ]);
         let order = json!({ "text": "How are we?", "tools": own(), "stream": stream });
         let told = self.client.does("respond", order).await;
         let call = |name: &str| json!({ "name": name, "args": "{}" });
@@ -116,7 +124,7 @@ impl Scenes {
     }
 
     fn heard_of_both(&self, battery: &str) {
-        let heard = self.stage.model.seen().pop().unwrap().body["messages"].take();
+        let heard = self.stage.model.requests().pop().unwrap().body["messages"].take();
         let answers = heard.as_array().unwrap().iter().filter(|message| message["role"] == "tool");
         let answers: Vec<_> = answers.map(|message| message["content"].as_str().unwrap()).collect();
         assert_eq!(answers, [r#"{"time":"12:30"}"#, battery]);
@@ -137,7 +145,7 @@ impl Scenes {
         let mut taken = bad(taken);
         taken["param"] = "tools[0]".into();
         self.fails(stream, json!({ "tools": clash }), taken).await;
-        self.stage.model.answers([Answer::error(400, "{}")]);
+        self.stage.model.queue_replies([ScriptedReply::error(400, "{}")]);
         let unfit = "local/scripted does not take this request; it may be too long, or use something the model cannot do.";
         self.fails(stream, json!({}), bad(unfit)).await;
     }
@@ -154,7 +162,7 @@ impl Scenes {
     }
 
     async fn an_error_in_the_middle_of_a_stream_is_raised(&mut self) {
-        self.stage.model.answers([Answer::text("Half a").hold().cut()]);
+        self.stage.model.queue_replies([ScriptedReply::text("Half a").and_hold().and_cut()]);
         self.client.begins("break", json!({ "text": "Go on." })).await;
         assert_eq!(self.client.says("reads").await, json!({ "text": "Half a" }));
         self.stage.model.release(1);
@@ -167,7 +175,7 @@ impl Scenes {
     }
 
     async fn heartbeats_are_no_events(&mut self) {
-        self.stage.model.answers([Answer::pieces(["All ", "is ", "well."]).usage(1, 1)]);
+        self.stage.model.queue_replies([ScriptedReply::pieces(["All ", "is ", "well."]).with_usage(1, 1)]);
         let told = self.client.does("ask", json!({ "text": "Well?", "stream": true, "beats": true })).await;
         let usage = json!({ "prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2 });
         assert_eq!(
@@ -183,13 +191,13 @@ impl Scenes {
     }
 
     async fn the_reader_leaves(&mut self) {
-        let left = self.stage.model.left();
-        self.stage.model.answers([Answer::text("One").hold().and_text(" two")]);
+        let left = self.stage.model.abandoned();
+        self.stage.model.queue_replies([ScriptedReply::text("One").and_hold().and_text(" two")]);
         self.client.begins("leave", json!({ "text": "Count." })).await;
         assert_eq!(self.client.says("reads").await, json!({ "text": "One" }));
-        assert_eq!(self.stage.model.left(), left, "the model is heard while somebody reads");
+        assert_eq!(self.stage.model.abandoned(), left, "the model is heard while somebody reads");
         self.client.go_on().await;
         assert_eq!(self.client.says("leave").await, json!({ "text": "One" }));
-        self.stage.model.wait_left(left + 1).await;
+        self.stage.model.wait_abandoned(left + 1).await;
     }
 }

@@ -1,7 +1,7 @@
 //! OpenAI's SDK for Python and its agents, which speak responses by default.
 
 use serde_json::{Value, json};
-use toolyard_testkit::{Act, model::Answer};
+use toolyard_testkit::{AppBehavior, model::ScriptedReply};
 
 use crate::{
     program::Program,
@@ -33,9 +33,9 @@ impl Scenes {
     /// The app answers with line breaks between its tokens, as pretty printers do.
     async fn a_tool_of_the_server_runs_inside(&mut self, stream: bool) {
         let pretty = format!("{:#}", json!({ "success": true, "content": { "said": ["hello"] } }));
-        self.stage.app.acts(Act::Text(200, "application/json", pretty.replace('\n', "\r\n")));
-        let call = Answer::new().and_call_in_pieces(ALIAS, ["{\n  \"text\":", "\r\n  \"hi\"\n}"]);
-        self.stage.model.answers([call, Answer::pieces(["It said ", "hello."])]);
+        self.stage.app.set_behavior(AppBehavior::Text(200, "application/json", pretty.replace('\n', "\r\n")));
+        let call = ScriptedReply::new().and_call_in_pieces(ALIAS, ["{\n  \"text\":", "\r\n  \"hi\"\n}"]);
+        self.stage.model.queue_replies([call, ScriptedReply::pieces(["It said ", "hello."])]);
         let told = self.client.does("ask", json!({ "text": "Say hi.", "stream": stream })).await;
         assert_eq!(told, json!({ "content": "It said hello." }));
     }
@@ -45,10 +45,10 @@ impl Scenes {
             json!({ "type": "function", "name": name, "description": "d", "strict": false,
                 "parameters": { "type": "object", "properties": { "n": { "type": "integer" } } } })
         };
-        let calls = Answer::text("Let me look.")
+        let calls = ScriptedReply::text("Let me look.")
             .and_call_in_pieces("get-clock", ["{\n  \"n\": 1\n}"])
             .and_call("2nd_battery", json!({ "n": 2 }));
-        self.stage.model.answers([calls, Answer::pieces(["All is ", "well."]).usage(2, 3)]);
+        self.stage.model.queue_replies([calls, ScriptedReply::pieces(["All is ", "well."]).with_usage(2, 3)]);
         let order = json!({ "text": "How are we?", "tools": [tool("get-clock"), tool("2nd_battery")], "stream": stream });
         let told = self.client.does("respond", order).await;
         let (deltas, last) =
@@ -58,15 +58,16 @@ impl Scenes {
             told,
             json!({ "called": called, "text": "All is well.", "status": "completed", "usage": 5, "deltas": deltas, "last": last })
         );
-        let heard = self.stage.model.seen().pop().unwrap().body["messages"].take();
+        let heard = self.stage.model.requests().pop().unwrap().body["messages"].take();
         let answers = heard.as_array().unwrap().iter().filter(|message| message["role"] == "tool");
         let answers: Vec<_> = answers.map(|message| message["content"].as_str().unwrap()).collect();
         assert_eq!(answers, ["get-clock: fine", "2nd_battery: fine"]);
     }
 
     async fn an_agent_runs_its_own_tools(&mut self, stream: bool) {
-        let call = Answer::call("save_address", json!({ "address": { "city": "Oslo", "street": null } }));
-        self.stage.model.answers([call, Answer::text("It is saved.")]);
+        let call =
+            ScriptedReply::call("save_address", json!({ "address": { "city": "Oslo", "street": null } }));
+        self.stage.model.queue_replies([call, ScriptedReply::text("It is saved.")]);
         let told = self.client.does("agent", json!({ "stream": stream })).await;
         assert_eq!(told, json!({ "output": "It is saved.", "heard": ["Oslo"] }));
     }
@@ -75,12 +76,12 @@ impl Scenes {
         let bob = json!({ "name": "Bob", "home": { "city": "Rome", "street": null }, "friends": [] });
         let ada = json!({ "name": "Ada", "home": { "city": "Oslo", "street": "Main" }, "friends": [bob] });
         let address = json!({ "city": "Oslo", "street": null });
-        let said = || Answer::text(&address.to_string());
-        self.stage.model.answers([Answer::call("save-person", ada.clone()), said(), said()]);
+        let said = || ScriptedReply::text(&address.to_string());
+        self.stage.model.queue_replies([ScriptedReply::call("save-person", ada.clone()), said(), said()]);
         let told = self.client.does("parse", json!({})).await;
         assert_eq!(told, json!({ "name": "save-person", "person": ada, "address": address }));
         assert_eq!(self.client.does("structured", json!({})).await, json!({ "address": address }));
-        let asked = self.stage.model.seen().pop().unwrap().body;
+        let asked = self.stage.model.requests().pop().unwrap().body;
         assert_eq!(asked["response_format"]["json_schema"]["strict"], true);
     }
 

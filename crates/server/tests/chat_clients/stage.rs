@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use toolyard_net::{ClientSettings, Guard, HttpClient};
 use toolyard_server::{
-    Server, World,
+    Server, ServerDependencies,
     auth::Role,
-    config::{AuthMode, Calling, Config, ModelConfig},
+    config::{AuthMode, CallingMode, Config, ModelConfig},
 };
 use toolyard_testkit::{FakeApp, model::ScriptedModel};
 
@@ -56,13 +56,14 @@ impl Stage {
     pub(crate) async fn start(access: Access) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let model = ScriptedModel::start().await;
-        model.offers(
+        model.serve_path(
             "/v1/models",
             json!({ "object": "list", "data": [{ "id": "scripted", "object": "model" }] }),
         );
-        let server = Server::start(config(&folder, &model, access), World::default()).await.unwrap();
+        let server =
+            Server::start(config(&folder, &model, access), ServerDependencies::default()).await.unwrap();
         let token = |name: &str, role: Role| {
-            server.state.tokens.make(name, role, server.state.clock.now(), 3_600).unwrap()
+            server.state.tokens.issue_unlisted(name, role, server.state.clock.now(), 3_600).unwrap()
         };
         let (operator, ada) = (token("olga", Role::Operator), token("ada", Role::User));
         let (url, stop) = (format!("http://{}", server.address), CancellationToken::new());
@@ -75,7 +76,7 @@ impl Stage {
             operator,
             ada,
             access,
-            http: HttpClient::new(Guard::open(), ClientSettings::default()),
+            http: HttpClient::new(Guard::unrestricted(), ClientSettings::default()),
             stop,
             running,
             _folder: folder,
@@ -138,7 +139,7 @@ fn config(folder: &tempfile::TempDir, model: &ScriptedModel, access: Access) -> 
     config.server.listen = ([127, 0, 0, 1], 0).into();
     config.server.drain_ms = 2_000;
     config.store.path = folder.path().join("toolyard.db");
-    let native = ModelConfig { calling: Some(Calling::Native), ..ModelConfig::default() };
+    let native = ModelConfig { calling: Some(CallingMode::Native), ..ModelConfig::default() };
     let place = |url: String| ModelConfig { url: Some(url), ..native.clone() };
     config.models.insert("local".to_owned(), place(format!("{}/v1", model.url())));
     // A port that nobody listens on.

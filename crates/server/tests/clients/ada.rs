@@ -127,7 +127,7 @@ async fn progress(stage: &Stage, ada: &Connected) {
 async fn cancel(stage: &Stage, ada: &Connected) {
     let request = ClientRequest::CallToolRequest(Request::new(params("com_example_slow__wait", json!({}))));
     let call = ada.send_cancellable_request(request, PeerRequestOptions::no_options()).await.unwrap();
-    timeout(NOTICE, stage.slow.wait_seen("/tool", 1)).await.expect("the app is called");
+    timeout(NOTICE, stage.slow.wait_requests("/tool", 1)).await.expect("the app is called");
     call.cancel(None).await.unwrap();
     timeout(NOTICE, stage.slow.wait_cancelled(1)).await.expect("the app sees it");
     assert_eq!(self::call(ada, "com_example_echo__echo", json!({})).await, "hello back");

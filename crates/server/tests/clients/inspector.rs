@@ -71,7 +71,7 @@ impl<'a> Inspector<'a> {
     async fn cancels(&self) {
         let call = ["--tool-name", "com_example_slow__wait"];
         let mut running = self.command("tools/call", &call).spawn().unwrap();
-        timeout(PATIENCE, self.stage.slow.wait_seen("/tool", 1)).await.expect("the app is called");
+        timeout(PATIENCE, self.stage.slow.wait_requests("/tool", 1)).await.expect("the app is called");
         running.kill().await.unwrap();
         timeout(NOTICE, self.stage.slow.wait_cancelled(1)).await.expect("the app sees it");
     }

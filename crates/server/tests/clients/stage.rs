@@ -10,13 +10,13 @@ use tokio_util::sync::CancellationToken;
 use toolyard_net::{ClientSettings, Guard, HttpClient};
 use toolyard_protocol::ToolName;
 use toolyard_server::{
-    Server, World,
+    Server, ServerDependencies,
     auth::Role,
     config::{AuthMode, Config},
 };
 use toolyard_testkit::{
-    Act, FakeApp,
-    upstream::{FakeUpstream, Fixtures, Options},
+    AppBehavior, FakeApp,
+    upstream::{FakeUpstream, FixtureSet, UpstreamOptions},
 };
 
 /// How long anything may take before a test gives up on it.
@@ -69,9 +69,10 @@ impl Stage {
             config.auth.mode = Some(AuthMode::Token);
             config.net.allow_loopback = Some(true);
         }
-        let server = Server::start(config, World::default()).await.unwrap();
+        let server = Server::start(config, ServerDependencies::default()).await.unwrap();
         let token = |name: &str, role: Role| {
-            let token = server.state.tokens.make(name, role, server.state.clock.now(), 3_600).unwrap();
+            let token =
+                server.state.tokens.issue_unlisted(name, role, server.state.clock.now(), 3_600).unwrap();
             vec![("authorization", format!("Bearer {token}"))]
         };
         let (operator, ada) = match access {
@@ -81,15 +82,18 @@ impl Stage {
         let (url, stop) = (format!("http://{}", server.address), CancellationToken::new());
         #[expect(clippy::disallowed_methods, reason = "the test waits for it in `end`")]
         let running = tokio::spawn(server.run(stop.clone()));
-        let upstream =
-            FakeUpstream::with(Options { fixtures: Fixtures::Conformance, ..Options::default() }).await;
+        let upstream = FakeUpstream::start_with(UpstreamOptions {
+            fixtures: FixtureSet::Conformance,
+            ..UpstreamOptions::default()
+        })
+        .await;
         let mut stage = Self {
             url,
             ada,
             slow: FakeApp::start("com.example.slow").await,
             steps: FakeApp::start("com.example.steps").await,
             operator,
-            http: HttpClient::new(Guard::open(), ClientSettings::default()),
+            http: HttpClient::new(Guard::unrestricted(), ClientSettings::default()),
             stop,
             running,
             _apps: Vec::new(),
@@ -102,16 +106,16 @@ impl Stage {
 
     async fn furnish(&mut self) {
         let echo = FakeApp::start("com.example.echo").await;
-        echo.acts(Act::content(json!("hello back")));
+        echo.set_behavior(AppBehavior::content(json!("hello back")));
         self.register(&echo, "com.example.echo", "echo").await;
         let lines = vec![
             json!({ "type": "progress", "progress": 0.5, "total": 2.5, "message": "half way" }),
             json!({ "type": "progress", "progress": 1.5, "total": 2.5 }),
             json!({ "type": "result", "success": true, "content": "done" }),
         ];
-        self.steps.acts(Act::Lines(lines));
+        self.steps.set_behavior(AppBehavior::Lines(lines));
         self.register(&self.steps, "com.example.steps", "count").await;
-        self.slow.acts(Act::Hang);
+        self.slow.set_behavior(AppBehavior::Hang);
         self.register(&self.slow, "com.example.slow", "wait").await;
         let late = FakeApp::start(LATE).await;
         self.register(&late, LATE, "new").await;

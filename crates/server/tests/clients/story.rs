@@ -92,7 +92,7 @@ async fn take(stage: &Stage, program: &mut Program, step: Step) {
         }
         Step::Cancel => {
             program.says("waits").await;
-            timeout(NOTICE, stage.slow.wait_seen("/tool", 1)).await.expect("the app is called");
+            timeout(NOTICE, stage.slow.wait_requests("/tool", 1)).await.expect("the app is called");
             program.go_on().await;
             program.says("cancel").await;
             timeout(NOTICE, stage.slow.wait_cancelled(1)).await.expect("the app sees it");

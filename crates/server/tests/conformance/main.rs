@@ -6,21 +6,21 @@
 mod stage;
 
 use stage::Stage;
-use toolyard_testkit::upstream::Era;
+use toolyard_testkit::upstream::UpstreamEra;
 
 /// Handshake revisions, the upstream speaks them as well: questions are relayed from stream to stream.
 #[tokio::test]
 async fn handshake_clients_before_a_handshake_upstream() {
-    Stage::start(Era::Legacy).await.passes("2025-11-25").await;
+    Stage::start(UpstreamEra::Legacy).await.passes("2025-11-25").await;
 }
 
 /// Questions of a modern upstream become questions on the client's stream.
 #[tokio::test]
 async fn handshake_clients_before_a_modern_upstream() {
-    Stage::start(Era::Modern).await.passes("2025-11-25").await;
+    Stage::start(UpstreamEra::Modern).await.passes("2025-11-25").await;
 }
 
 #[tokio::test]
 async fn modern_clients_before_a_modern_upstream() {
-    Stage::start(Era::Modern).await.passes("2026-07-28").await;
+    Stage::start(UpstreamEra::Modern).await.passes("2026-07-28").await;
 }

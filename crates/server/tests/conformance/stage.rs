@@ -8,17 +8,17 @@ use http_body_util::Full;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use toolyard_net::{ClientSettings, Guard, HttpClient};
-use toolyard_server::{Server, World, config::Config};
+use toolyard_server::{Server, ServerDependencies, config::Config};
 use toolyard_testkit::{
-    conformance::{Proxy, run_suite},
-    upstream::{Era, FakeUpstream, Fixtures, Options},
+    conformance::{ConformanceProxy, run_suite},
+    upstream::{FakeUpstream, FixtureSet, UpstreamEra, UpstreamOptions},
 };
 
 /// How long the upstream may take to be listed.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) struct Stage {
-    proxy: Proxy,
+    proxy: ConformanceProxy,
     stop: CancellationToken,
     running: tokio::task::JoinHandle<()>,
     _upstream: FakeUpstream,
@@ -26,16 +26,20 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    pub(crate) async fn start(era: Era) -> Self {
-        let upstream =
-            FakeUpstream::with(Options { era, fixtures: Fixtures::Conformance, ..Options::default() }).await;
+    pub(crate) async fn start(era: UpstreamEra) -> Self {
+        let upstream = FakeUpstream::start_with(UpstreamOptions {
+            era,
+            fixtures: FixtureSet::Conformance,
+            ..UpstreamOptions::default()
+        })
+        .await;
         let folder = tempfile::tempdir().unwrap();
         let mut config = Config::default();
         // The lists are those of the upstream, and no more.
         config.builtin.enabled = false;
         config.server.listen = ([127, 0, 0, 1], 0).into();
         config.store.path = folder.path().join("toolyard.db");
-        let server = Server::start(config, World::default()).await.unwrap();
+        let server = Server::start(config, ServerDependencies::default()).await.unwrap();
         let (url, stop) = (format!("http://{}", server.address), CancellationToken::new());
         #[expect(clippy::disallowed_methods, reason = "the test waits for it in `passes`")]
         let running = tokio::spawn(server.run(stop.clone()));
@@ -58,7 +62,7 @@ impl Stage {
             "--header",
             "x-user-id=ada",
         ];
-        let proxy = Proxy::start(&format!("{url}/mcp"), &options).await;
+        let proxy = ConformanceProxy::start(&format!("{url}/mcp"), &options).await;
         Self { proxy, stop, running, _upstream: upstream, _folder: folder }
     }
 
@@ -75,7 +79,7 @@ impl Stage {
 }
 
 async fn ask(method: Method, url: &str, body: Option<Value>) -> Value {
-    let http = HttpClient::new(Guard::open(), ClientSettings::default());
+    let http = HttpClient::new(Guard::unrestricted(), ClientSettings::default());
     let request = Request::builder().method(method).uri(url).header("content-type", "application/json");
     let body = body.map(|body| body.to_string()).unwrap_or_default();
     let answer = http.send(request.body(Full::new(Bytes::from(body))).unwrap()).await.unwrap();

@@ -235,7 +235,7 @@ impl World {
         let created = p.bearer(&dora).post("/api/apps", &body(&todo, TODO)).await.expect(201).json();
         let others = p.bearer(&mal).post("/api/apps", &body(&other, OTHER)).await.expect(201).json();
         let key = created["apiKey"].as_str().unwrap();
-        todo.uses_key(key);
+        todo.set_api_key(key);
         let ada = p.bearer(&p.token("ada", Role::User)).header("x-user-id", "ada");
         ada.put(&format!("/api/installs/{TODO}"), &json!({})).await.expect(204);
         let up = json!({ "id": "dora-up", "url": "http://127.0.0.1:9/mcp", "auth": "oauth" });
@@ -251,7 +251,7 @@ impl World {
             call: call.header("x-toolyard-call-id").to_owned(),
             token: token["info"]["id"].as_str().unwrap().to_owned(),
             other_key: others["apiKey"].as_str().unwrap().to_owned(),
-            session: todo.session().await,
+            session: todo.next_session().await,
             _apps: [todo, other],
             created,
             p,
@@ -360,7 +360,7 @@ async fn every_route_is_in_the_table_and_nobody_gets_what_is_not_theirs() {
         )
     };
     let tested: BTreeSet<String> = rows.iter().map(route).collect();
-    let table = toolyard_server::routes::table();
+    let table = toolyard_server::routes::route_table();
     let routes: BTreeSet<String> =
         table.iter().map(|route| format!("{} {}", route.method, route.path)).collect();
     assert_eq!(tested, routes, "a route without a row, or a row without a route");

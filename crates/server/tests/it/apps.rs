@@ -9,7 +9,7 @@ use toolyard_protocol::{
     tool::MAX_DESCRIPTION_BYTES,
 };
 use toolyard_server::auth::Role;
-use toolyard_testkit::{FakeApp, Seen};
+use toolyard_testkit::{FakeApp, RecordedAppRequest};
 
 use crate::platform::{Answer, ECHO, Platform, echo_tool, tokens_only};
 
@@ -210,7 +210,7 @@ async fn a_new_key_voids_the_old_one_at_once_and_leaves_running_apps_alone() {
     p.user("ada").put(&format!("/api/installs/{ECHO}"), &json!({})).await.expect(204);
     let _device = p.device("ada").await;
     p.call_echo().await.expect(200);
-    let session = app.session().await;
+    let session = app.next_session().await;
     let old = format!("{ECHO}:{}", created["apiKey"].as_str().unwrap());
     p.bearer(&old).get(PATH).await.expect(200);
 
@@ -222,12 +222,12 @@ async fn a_new_key_voids_the_old_one_at_once_and_leaves_running_apps_alone() {
     assert_eq!(p.user("ada").get("/api/session").await.json()["apps"][0]["state"], "RUNNING");
     let url = p.url.replace("http", "ws") + "/app-ws";
     assert_eq!(
-        app.dial(&url, &session.session).await.closed().await,
+        app.connect_socket(&url, &session.session).await.wait_closed().await,
         Some(1008),
         "the old key opens no socket"
     );
-    app.uses_key(made["apiKey"].as_str().unwrap());
-    assert!(app.dial(&url, &session.session).await.hear("tpa_connection_ack").await.is_some());
+    app.set_api_key(made["apiKey"].as_str().unwrap());
+    assert!(app.connect_socket(&url, &session.session).await.receive("tpa_connection_ack").await.is_some());
 }
 
 #[tokio::test]
@@ -244,7 +244,7 @@ async fn requests_are_signed_with_the_old_and_the_new_secret_until_the_next_rota
         p.call_echo().await.expect(200);
         p.user("ada").post(&format!("/api/session/apps/{ECHO}/stop"), &json!({})).await.expect(204);
         let now = p.clock.now().as_millisecond();
-        let believed = |seen: &Seen| {
+        let believed = |seen: &RecordedAppRequest| {
             let header = |name: &str| seen.headers.get(name).map(|value| value.to_str().unwrap());
             let (time, signature) = (header("x-toolyard-timestamp"), header("x-toolyard-signature"));
             assert_eq!(signature.unwrap().matches("v1=").count(), 2);
@@ -254,7 +254,7 @@ async fn requests_are_signed_with_the_old_and_the_new_secret_until_the_next_rota
         };
         let expected = if secrets.len() == 2 { vec![true, true] } else { vec![false, true, true] };
         for path in ["/tool", "/webhook"] {
-            assert_eq!(believed(app.seen(path).last().unwrap()), expected, "{path}");
+            assert_eq!(believed(app.requests(path).last().unwrap()), expected, "{path}");
         }
     }
 }
@@ -270,13 +270,13 @@ async fn what_hangs_on_an_app_goes_with_it() {
     p.bearer(&key).put("/api/sdk/simple-storage/ada", &stored).await.expect(200);
     let mut device = p.device("ada").await;
     p.user("ada").post(&format!("/api/session/apps/{ECHO}/start"), &json!({})).await.expect(204);
-    let mut session = app.session().await;
+    let mut session = app.next_session().await;
 
     p.nobody().delete(PATH).await.expect(204);
-    assert_eq!(session.hear("app_stopped").await.unwrap()["reason"], "system_stop");
-    assert_eq!(session.closed().await, Some(1000));
+    assert_eq!(session.receive("app_stopped").await.unwrap()["reason"], "system_stop");
+    assert_eq!(session.wait_closed().await, Some(1000));
     assert_eq!(device.hear("app_stopped").await.unwrap()["packageName"], ECHO);
-    assert_eq!(app.wait_seen("/webhook", 2).await[1].body["type"], "stop_request");
+    assert_eq!(app.wait_requests("/webhook", 2).await[1].body["type"], "stop_request");
     p.nobody().get(PATH).await.expect(404);
     p.nobody().delete(PATH).await.expect(404);
     p.bearer(&key).get(PATH).await.expect(401);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use toolyard_core::limits::MAX_ERROR_MESSAGE_BYTES;
 use toolyard_server::auth::Role;
-use toolyard_testkit::Act;
+use toolyard_testkit::AppBehavior;
 
 use crate::{
     identity::app_of,
@@ -18,7 +18,7 @@ async fn newest(who: &Person<'_>, query: &str) -> Value {
 
 /// Ada calls, and the app says that it failed.
 async fn failed(p: &Platform, app: &toolyard_testkit::FakeApp, message: &str) {
-    app.acts(Act::Json(500, json!({ "status": "error", "message": message })));
+    app.set_behavior(AppBehavior::Json(500, json!({ "status": "error", "message": message })));
     p.call_echo().await.expect(500);
 }
 
@@ -34,7 +34,7 @@ async fn the_message_of_the_app_is_shown_with_its_call() {
     assert_eq!(one, call);
     // Ids sort by time, and at one moment in any order.
     p.clock.advance(1);
-    app.acts(Act::reply("ok"));
+    app.set_behavior(AppBehavior::reply("ok"));
     p.call_echo().await.expect(200);
     assert_eq!(newest(&ada, "").await.get("errorMessage"), None);
 }
@@ -81,7 +81,7 @@ async fn developers_see_what_their_app_said_and_not_what_users_wrote() {
     let (app, _) = app_of(&p, "dora", ECHO).await;
     let (ada, dora) = (p.bearer(&p.token("ada", Role::User)), p.bearer(&p.token("dora", Role::Developer)));
     ada.put(&format!("/api/installs/{ECHO}"), &json!({})).await.expect(204);
-    app.acts(Act::Json(500, json!({ "status": "error", "message": "no milk" })));
+    app.set_behavior(AppBehavior::Json(500, json!({ "status": "error", "message": "no milk" })));
     ada.call(&format!("{ECHO}:echo"), json!({ "text": "x" })).await.expect(500);
     assert!(newest(&dora, "?of=apps").await["errorMessage"].as_str().unwrap().contains("no milk"));
     p.clock.advance(1);

@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::{Value, json};
 use toolyard_server::auth::Role;
-use toolyard_testkit::{Act, FakeApp};
+use toolyard_testkit::{AppBehavior, FakeApp};
 
 use crate::{
     identity::app_of,
@@ -45,10 +45,10 @@ async fn some_calls() -> (Platform, FakeApp, Vec<crate::platform::Device>) {
     }
     p.call_echo().await.expect(200);
     p.clock.advance(60);
-    app.acts(Act::Json(500, json!({ "status": "error", "message": "no milk" })));
+    app.set_behavior(AppBehavior::Json(500, json!({ "status": "error", "message": "no milk" })));
     p.call_echo().await.expect(500);
     p.clock.advance(60);
-    app.acts(Act::reply("ok"));
+    app.set_behavior(AppBehavior::reply("ok"));
     p.user("ada").call("com_example_other__echo", json!({ "text": "x" })).await.expect(200);
     p.clock.advance(1);
     p.user("ada").call("com.example.echo:nothing", json!({})).await.expect(404);
@@ -63,7 +63,7 @@ async fn some_calls() -> (Platform, FakeApp, Vec<crate::platform::Device>) {
 async fn each_call_leaves_one_record_that_says_what_happened() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::reply("hello"));
+    app.set_behavior(AppBehavior::reply("hello"));
     let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     let answer = p
         .user("ada")
@@ -237,7 +237,7 @@ async fn a_watcher_sees_only_what_they_may() {
     let (_echo, _) = app_of(&p, "dora", ECHO).await;
     let token = |name: &str| p.bearer(&p.token(name, Role::User));
     let stream = token("ada").open(Method::GET, "/api/calls/stream", None).await;
-    let mut lines = stream.lines(64 * 1024, 1024 * 1024);
+    let mut lines = stream.into_lines(64 * 1024, 1024 * 1024);
     for name in ["bob", "ada"] {
         token(name).put(&format!("/api/installs/{ECHO}"), &json!({})).await.expect(204);
         token(name).call(&format!("{ECHO}:echo"), json!({ "text": "x" })).await.expect(200);
@@ -258,7 +258,7 @@ async fn a_developer_watches_the_calls_of_their_apps_and_not_who_calls() {
         (app_of(&p, "mal", "com.example.other").await, app_of(&p, "dora", ECHO).await);
     let dora = p.bearer(&p.token("dora", Role::Developer));
     let stream = dora.open(Method::GET, "/api/calls/stream?of=apps", None).await;
-    let mut lines = stream.lines(64 * 1024, 1024 * 1024);
+    let mut lines = stream.into_lines(64 * 1024, 1024 * 1024);
     let bob = p.bearer(&p.token("bob", Role::User));
     for package in ["com.example.other", ECHO] {
         bob.put(&format!("/api/installs/{package}"), &json!({})).await.expect(204);
@@ -278,7 +278,7 @@ async fn arguments_and_results_are_not_stored() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     let (said, heard) = ("marker-of-an-argument", "marker-of-a-result");
-    app.acts(Act::reply(heard));
+    app.set_behavior(AppBehavior::reply(heard));
     let call = async |person: Person<'_>| person.call(&format!("{ECHO}:echo"), json!({ "text": said })).await;
     call(p.user("ada")).await.expect(200);
     p.user("ada").call(&format!("{ECHO}:echo"), json!({ "text": 5, "x": said })).await.expect(400);

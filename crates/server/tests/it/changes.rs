@@ -10,13 +10,13 @@ use crate::{
 };
 
 /// The events of one stream.
-struct Stream(toolyard_net::Lines);
+struct Stream(toolyard_net::ResponseLines);
 
 impl Stream {
     /// Opens it and waits until it listens.
     async fn open(who: &Person<'_>) -> Self {
         let response = who.open(Method::GET, "/api/changes", None).await;
-        let mut stream = Self(response.lines(64 * 1024, 1024 * 1024));
+        let mut stream = Self(response.into_lines(64 * 1024, 1024 * 1024));
         assert_eq!(stream.next().await, json!({}), "it begins with `ready`");
         stream
     }

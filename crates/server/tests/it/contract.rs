@@ -51,24 +51,27 @@ fn references_resolve(document: &Value) -> usize {
 
 #[test]
 fn the_openapi_document_is_the_committed_one() {
-    is_committed("openapi.json", &openapi::document());
+    is_committed("openapi.json", &openapi::openapi_document());
 }
 
 #[test]
 fn the_schema_of_the_configuration_is_the_committed_one() {
-    is_committed("config.schema.json", &config::schema());
+    is_committed("config.schema.json", &config::config_schema());
 }
 
 #[tokio::test]
 async fn the_document_is_served() {
     let p = Platform::start().await;
     let answer = p.nobody().get("/api/openapi.json").await.expect(200);
-    assert_eq!((answer.header("content-type"), answer.json()), ("application/json", openapi::document()));
+    assert_eq!(
+        (answer.header("content-type"), answer.json()),
+        ("application/json", openapi::openapi_document())
+    );
 }
 
 #[test]
 fn the_openapi_document_is_well_formed() {
-    let document = openapi::document();
+    let document = openapi::openapi_document();
     assert_eq!(document["openapi"], "3.1.0");
     assert!(document["info"]["title"].is_string() && document["info"]["version"].is_string());
     assert!(references_resolve(&document) > 10);
@@ -110,9 +113,9 @@ fn the_openapi_document_is_well_formed() {
             operations.insert(place);
         }
     }
-    let routes = routes::table()
+    let routes = routes::route_table()
         .into_iter()
-        .filter(|route| route.documented && route.access != routes::Access::Socket);
+        .filter(|route| route.documented && route.access != routes::RouteAccess::Socket);
     let routes: BTreeSet<_> = routes.map(|route| format!("{} {}", route.method, route.path)).collect();
     assert_eq!(operations, routes, "every route that is neither a socket nor a file of the console");
     for name in document["components"]["schemas"].as_object().unwrap().keys() {
@@ -122,7 +125,7 @@ fn the_openapi_document_is_well_formed() {
 
 #[test]
 fn every_setting_is_described() {
-    let schema = config::schema();
+    let schema = config::config_schema();
     references_resolve(&schema);
     let (mut settings, mut silent) = (0, Vec::new());
     each_object(&schema, &mut |members| {

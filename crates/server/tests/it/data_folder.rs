@@ -3,15 +3,19 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use toolyard_server::{Server, World, config::Config};
-use toolyard_testkit::Act;
+use toolyard_server::{Server, ServerDependencies, config::Config};
+use toolyard_testkit::AppBehavior;
 
 use crate::platform::{ECHO, Platform};
 
 async fn refused(config: &Config) -> String {
     let mut config = config.clone();
     config.server.listen = ([127, 0, 0, 1], 0).into();
-    Server::start(config, World::of(&[])).await.err().expect("it must not start").to_string()
+    Server::start(config, ServerDependencies::with_environment(&[]))
+        .await
+        .err()
+        .expect("it must not start")
+        .to_string()
 }
 
 #[tokio::test]
@@ -73,7 +77,7 @@ async fn no_token_is_made_with_a_key_that_the_server_does_not_have() {
 async fn a_call_that_a_stop_cuts_off_is_recorded() {
     let p = Platform::with(|config| config.server.drain_ms = 10).await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::Hang);
+    app.set_behavior(AppBehavior::Hang);
     let p = Arc::new(p);
     let calling = {
         let p = p.clone();
@@ -81,7 +85,7 @@ async fn a_call_that_a_stop_cuts_off_is_recorded() {
     };
     let ((), _cut_off) = tokio::join!(
         async {
-            app.wait_seen("/tool", 1).await;
+            app.wait_requests("/tool", 1).await;
             p.begin_stop();
         },
         calling
@@ -95,10 +99,10 @@ async fn a_call_that_a_stop_cuts_off_is_recorded() {
 async fn a_call_under_a_key_that_a_stop_cuts_off_is_recorded_and_its_key_stays_used() {
     let p = Platform::with(|config| config.server.drain_ms = 10).await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::Hang);
+    app.set_behavior(AppBehavior::Hang);
     let (user, tool) = (p.user("ada").header("idempotency-key", "k"), format!("{ECHO}:echo"));
     let (cut_off, ()) = tokio::join!(user.call(&tool, json!({ "text": "hi" })), async {
-        app.wait_seen("/tool", 1).await;
+        app.wait_requests("/tool", 1).await;
         p.begin_stop();
     });
     assert_eq!(cut_off.code(), "CANCELLED");
@@ -111,7 +115,7 @@ async fn a_call_under_a_key_that_a_stop_cuts_off_is_recorded_and_its_key_stays_u
     let user = p.user("ada").header("idempotency-key", "k");
     let again = user.call(&tool, json!({ "text": "hi" })).await;
     assert_eq!(again.code(), "OUTCOME_UNKNOWN");
-    assert_eq!(app.seen("/tool").len(), 1);
+    assert_eq!(app.requests("/tool").len(), 1);
 }
 
 #[cfg(unix)]

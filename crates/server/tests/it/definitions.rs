@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use sqlx::Connection as _;
 use toolyard_testkit::{
     FakeApp,
-    upstream::{Era, List},
+    upstream::{OfferListKind, UpstreamEra},
 };
 
 use crate::{
@@ -44,8 +44,8 @@ async fn a_schema_with_astronomically_many_ways_is_not_taken() {
         assert!(refused.text.contains("tools[0].outputSchema"), "{}", refused.text);
     }
     // An upstream registers nothing: its tool is hidden, and the others go on.
-    let upstream = plain(Era::Modern).await;
-    upstream.offer(List::Tools, vec![with_schema("bomb", bomb("allOf")), tool("good")]);
+    let upstream = plain(UpstreamEra::Modern).await;
+    upstream.set_list(OfferListKind::Tools, vec![with_schema("bomb", bomb("allOf")), tool("good")]);
     add(&p, "up", &upstream.url()).await;
     let ada = p.user("ada");
     assert_eq!(ada.call("mcp.up:bomb", json!({})).await.expect(404).code(), "TOOL_NOT_FOUND");
@@ -98,10 +98,10 @@ async fn what_nobody_sees_reaches_no_model_and_is_told_to_who_published_it() {
     assert_eq!(checked["tools"][0]["model"]["description"], "Says it again 👩\u{200d}💻");
     p.nobody().post(&path, &set).await.expect(200);
 
-    let upstream = plain(Era::Modern).await;
+    let upstream = plain(UpstreamEra::Modern).await;
     let mut other = tool("other");
     other["description"] = json!("x\u{200b}y");
-    upstream.offer(List::Tools, vec![other]);
+    upstream.set_list(OfferListKind::Tools, vec![other]);
     let status = add(&p, "up", &upstream.url()).await;
     assert_eq!(status["warnings"][0]["name"], "other", "{status}");
 
@@ -144,7 +144,7 @@ async fn names_made_to_share_a_short_hash_have_aliases_of_their_own() {
             "{alias}"
         );
         ada.call(alias, json!({})).await.expect(200);
-        assert_eq!(app.seen("/tool").last().unwrap().body["toolId"], name);
+        assert_eq!(app.requests("/tool").last().unwrap().body["toolId"], name);
     }
 }
 

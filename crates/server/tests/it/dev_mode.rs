@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::{Value, json};
 use toolyard_server::config::Config;
-use toolyard_testkit::{Act, FakeApp};
+use toolyard_testkit::{AppBehavior, FakeApp};
 
 use crate::{
     builtin::bad,
@@ -19,13 +19,13 @@ async fn pages_of_this_machine_are_out_of_reach_while_apps_on_it_work() {
     let p = Platform::with(with_own_tools).await;
     let (app, _device) = p.echo().await;
     p.call_echo().await.expect(200);
-    app.acts(Act::Text(200, "text/html", "<p>secret of this machine</p>".to_owned()));
+    app.set_behavior(AppBehavior::Text(200, "text/html", "<p>secret of this machine</p>".to_owned()));
     let port = app.url().rsplit(':').next().unwrap().to_owned();
     for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "2130706433", "0.0.0.0", "a.localhost"] {
         let told = bad(&p, "fetch_page", json!({ "url": format!("http://{host}:{port}/page") })).await;
         assert!(!told.contains("secret"), "{host}: {told}");
     }
-    assert!(app.seen("/page").is_empty());
+    assert!(app.requests("/page").is_empty());
 }
 
 #[tokio::test]
@@ -49,7 +49,7 @@ async fn the_server_never_calls_itself_even_where_this_machine_is_allowed() {
     }
     // Nor by way of somebody who sends it on.
     let site = FakeApp::start("site").await;
-    site.acts(Act::Redirect(format!("{}/api/users", p.url)));
+    site.set_behavior(AppBehavior::Redirect(format!("{}/api/users", p.url)));
     let told = bad(&p, "fetch_page", json!({ "url": format!("{}/tool", site.url()) })).await;
     assert!(told.contains("this server itself"), "{told}");
 }

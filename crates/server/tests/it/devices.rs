@@ -4,7 +4,7 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 use toolyard_server::auth::Role;
-use toolyard_testkit::Act;
+use toolyard_testkit::AppBehavior;
 
 use crate::{
     knock::{Socket, knock},
@@ -177,7 +177,7 @@ async fn metrics_count_calls_by_outcome() {
     let (app, _device) = p.echo().await;
     p.call_echo().await.expect(200);
     p.call_echo().await.expect(200);
-    app.acts(Act::Json(500, json!({ "status": "error", "message": "no milk" })));
+    app.set_behavior(AppBehavior::Json(500, json!({ "status": "error", "message": "no milk" })));
     p.call_echo().await.expect(500);
     p.user("ada").call(&format!("{ECHO}:nothing"), json!({})).await.expect(404);
     let page = p.nobody().get("/metrics").await.expect(200);

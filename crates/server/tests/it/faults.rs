@@ -1,7 +1,7 @@
 //! Everything that can go wrong on the way to an app and back, each with its code.
 
 use serde_json::json;
-use toolyard_testkit::{Act, FakeApp, OnWebhook};
+use toolyard_testkit::{AppBehavior, FakeApp, OnWebhook};
 
 use crate::platform::{ECHO, Platform, echo_tool};
 
@@ -10,20 +10,20 @@ async fn both_reply_forms_are_understood() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     for (act, content) in [
-        (Act::reply("hello"), json!("hello")),
-        (Act::Json(200, json!({ "status": "success", "reply": { "n": 1 } })), json!({ "n": 1 })),
-        (Act::content(json!("hello")), json!("hello")),
-        (Act::content(json!({ "n": 1 })), json!({ "n": 1 })),
-        (Act::content(json!([{ "type": "text", "text": "one" }])), json!("one")),
+        (AppBehavior::reply("hello"), json!("hello")),
+        (AppBehavior::Json(200, json!({ "status": "success", "reply": { "n": 1 } })), json!({ "n": 1 })),
+        (AppBehavior::content(json!("hello")), json!("hello")),
+        (AppBehavior::content(json!({ "n": 1 })), json!({ "n": 1 })),
+        (AppBehavior::content(json!([{ "type": "text", "text": "one" }])), json!("one")),
         (
-            Act::Json(
+            AppBehavior::Json(
                 200,
                 json!({ "content": [{ "type": "image", "data": "AA==", "mimeType": "image/png" }] }),
             ),
             json!([{ "type": "image", "data": "AA==", "mimeType": "image/png" }]),
         ),
     ] {
-        app.acts(act);
+        app.set_behavior(act);
         assert_eq!(p.call_echo().await.expect(200).json(), json!({ "success": true, "content": content }));
     }
 }
@@ -35,7 +35,7 @@ async fn the_app_gets_both_forms_signed_with_key_and_trace() {
     let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     let answer = p.user("Ada").header("traceparent", parent).header("idempotency-key", "k1");
     let answer = answer.call(&format!("{ECHO}:echo"), json!({ "text": "hi" })).await.expect(200);
-    let seen = &app.seen("/tool")[0];
+    let seen = &app.requests("/tool")[0];
     assert_eq!(
         seen.body,
         json!({
@@ -59,7 +59,7 @@ async fn legacy_apps_get_the_hash_of_their_key() {
     let p = Platform::start().await;
     let (app, _device) = p.echo_like(json!({ "legacy": true })).await;
     p.call_echo().await.expect(200);
-    assert_eq!(app.seen("/tool")[0].headers["x-app-api-key"].len(), 64);
+    assert_eq!(app.requests("/tool")[0].headers["x-app-api-key"].len(), 64);
 }
 
 #[tokio::test]
@@ -68,19 +68,25 @@ async fn what_an_app_says_wrongly_gets_its_code() {
     let (app, _device) = p.echo().await;
     let html = || "<!DOCTYPE html><pre>Error</pre>".to_owned();
     for (act, status, code) in [
-        (Act::Json(500, json!({ "status": "error", "message": "no milk" })), 500, "EXECUTION_ERROR"),
+        (AppBehavior::Json(500, json!({ "status": "error", "message": "no milk" })), 500, "EXECUTION_ERROR"),
         (
-            Act::Json(200, json!({ "content": [{ "type": "text", "text": "no milk" }], "isError": true })),
+            AppBehavior::Json(
+                200,
+                json!({ "content": [{ "type": "text", "text": "no milk" }], "isError": true }),
+            ),
             500,
             "EXECUTION_ERROR",
         ),
         (
-            Act::Json(200, json!({ "success": false, "error": { "code": "X", "message": "no milk" } })),
+            AppBehavior::Json(
+                200,
+                json!({ "success": false, "error": { "code": "X", "message": "no milk" } }),
+            ),
             500,
             "EXECUTION_ERROR",
         ),
         (
-            Act::Json(
+            AppBehavior::Json(
                 200,
                 json!({ "success": false, "error": { "code": "HANDLER_ERROR", "message": "no milk" } }),
             ),
@@ -88,20 +94,23 @@ async fn what_an_app_says_wrongly_gets_its_code() {
             "HANDLER_ERROR",
         ),
         (
-            Act::Json(404, json!({ "success": false, "error": { "code": "TOOL_NOT_FOUND", "message": "" } })),
+            AppBehavior::Json(
+                404,
+                json!({ "success": false, "error": { "code": "TOOL_NOT_FOUND", "message": "" } }),
+            ),
             502,
             "TOOL_NOT_HANDLED",
         ),
-        (Act::Json(200, json!({ "status": "success", "reply": null })), 502, "TOOL_NOT_HANDLED"),
-        (Act::Text(500, "text/html", html()), 502, "HTTP_ERROR"),
-        (Act::Text(413, "text/html", html()), 502, "HTTP_ERROR"),
-        (Act::Text(302, "text/html", html()), 502, "HTTP_ERROR"),
-        (Act::Text(200, "text/html", html()), 502, "INVALID_RESPONSE"),
-        (Act::Text(200, "application/json", "null".into()), 502, "INVALID_RESPONSE"),
-        (Act::Text(200, "application/json", "{}".into()), 502, "INVALID_RESPONSE"),
-        (Act::Text(200, "application/json", String::new()), 502, "INVALID_RESPONSE"),
+        (AppBehavior::Json(200, json!({ "status": "success", "reply": null })), 502, "TOOL_NOT_HANDLED"),
+        (AppBehavior::Text(500, "text/html", html()), 502, "HTTP_ERROR"),
+        (AppBehavior::Text(413, "text/html", html()), 502, "HTTP_ERROR"),
+        (AppBehavior::Text(302, "text/html", html()), 502, "HTTP_ERROR"),
+        (AppBehavior::Text(200, "text/html", html()), 502, "INVALID_RESPONSE"),
+        (AppBehavior::Text(200, "application/json", "null".into()), 502, "INVALID_RESPONSE"),
+        (AppBehavior::Text(200, "application/json", "{}".into()), 502, "INVALID_RESPONSE"),
+        (AppBehavior::Text(200, "application/json", String::new()), 502, "INVALID_RESPONSE"),
         (
-            Act::Text(
+            AppBehavior::Text(
                 200,
                 "application/json",
                 format!("{{\"content\":\"{}\"}}", "x".repeat(2 * 1024 * 1024)),
@@ -109,9 +118,9 @@ async fn what_an_app_says_wrongly_gets_its_code() {
             502,
             "INVALID_RESPONSE",
         ),
-        (Act::Cut, 502, "INVALID_RESPONSE"),
+        (AppBehavior::Cut, 502, "INVALID_RESPONSE"),
     ] {
-        app.acts(act.clone());
+        app.set_behavior(act.clone());
         let answer = p.call_echo().await.expect(status);
         assert_eq!(
             (answer.code().as_str(), &answer.json()["error"]["retryable"]),
@@ -128,7 +137,7 @@ async fn an_error_status_may_be_retried_where_the_tool_does_no_harm() {
     tool["annotations"] = json!({ "readOnlyHint": true });
     let (app, _device) = p.echo_like(json!({ "tools": [tool] })).await;
     for (status, retryable) in [(500, true), (413, false)] {
-        app.acts(Act::Text(status, "text/html", "<p>".into()));
+        app.set_behavior(AppBehavior::Text(status, "text/html", "<p>".into()));
         assert_eq!(p.call_echo().await.expect(502).json()["error"]["retryable"], json!(retryable));
     }
 }
@@ -151,7 +160,7 @@ async fn a_slow_app_is_given_up_on() {
     idempotent["annotations"] = json!({ "idempotentHint": true });
     let (app, _device) =
         p.echo_like(json!({ "callTimeoutMs": 50, "tools": [echo_tool(), idempotent] })).await;
-    app.acts(Act::Hang);
+    app.set_behavior(AppBehavior::Hang);
     for (tool, retryable) in [("echo", false), ("again", true)] {
         let answer = p.user("ada").call(&format!("{ECHO}:{tool}"), json!({ "text": "x" })).await.expect(504);
         assert_eq!(
@@ -166,11 +175,11 @@ async fn a_slow_app_is_given_up_on() {
 async fn a_caller_that_leaves_cancels_the_app_and_is_recorded() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::Hang);
-    let mut calls = p.state.executor.watch();
+    app.set_behavior(AppBehavior::Hang);
+    let mut calls = p.state.executor.subscribe();
     tokio::select! {
         _ = p.call_echo() => panic!("the app hangs"),
-        _ = app.wait_seen("/tool", 1) => {}
+        _ = app.wait_requests("/tool", 1) => {}
     }
     app.wait_cancelled(1).await;
     assert_eq!(calls.recv().await.unwrap().error, Some(toolyard_protocol::ErrorCode::Cancelled));
@@ -203,14 +212,14 @@ async fn an_app_that_cannot_start_says_why() {
 
     waits(10_000).await;
     app.on_webhook(OnWebhook::Connect);
-    app.uses_key("wrong");
+    app.set_api_key("wrong");
     let answer = p.call_echo().await.expect(503);
     assert_eq!(
         (answer.code().as_str(), answer.json()["error"]["retryable"].as_bool()),
         ("APP_NOT_AVAILABLE", Some(false))
     );
     assert!(answer.text.contains("wrong API key"), "{}", answer.text);
-    assert_eq!(app.session().await.closed().await, Some(1008));
+    assert_eq!(app.next_session().await.wait_closed().await, Some(1008));
 
     drop(app);
     let answer = p.call_echo().await.expect(503);
@@ -263,7 +272,7 @@ async fn private_addresses_are_refused_when_registered_and_when_resolved() {
         let answer = p.bearer(&token).call(&format!("{ECHO}:echo"), json!({ "text": "x" })).await.expect(503);
         assert_eq!(answer.code(), "APP_NOT_AVAILABLE");
     }
-    assert!(app.seen("/tool").is_empty());
+    assert!(app.requests("/tool").is_empty());
 }
 
 #[tokio::test]
@@ -273,10 +282,10 @@ async fn output_is_checked_where_it_is_promised() {
     tool["outputSchema"] =
         json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
     let (app, _device) = p.echo_like(json!({ "tools": [tool] })).await;
-    app.acts(Act::content(json!({ "n": 1 })));
+    app.set_behavior(AppBehavior::content(json!({ "n": 1 })));
     p.call_echo().await.expect(200);
     for wrong in [json!({ "n": "one" }), json!("text")] {
-        app.acts(Act::content(wrong));
+        app.set_behavior(AppBehavior::content(wrong));
         assert_eq!(p.call_echo().await.expect(502).code(), "INVALID_RESPONSE");
     }
 }

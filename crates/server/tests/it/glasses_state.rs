@@ -11,7 +11,7 @@ const DASHBOARD: &str = "com.example.dashboard";
 async fn opened(p: &Platform) -> (FakeApp, Device, AppSession) {
     let (app, device) = p.echo_like(json!({ "kind": "session" })).await;
     p.user("ada").post(&format!("/api/session/apps/{ECHO}/start"), &json!({})).await.expect(204);
-    let session = app.session().await;
+    let session = app.next_session().await;
     (app, device, session)
 }
 
@@ -20,7 +20,7 @@ async fn open(p: &Platform, package: &str) -> (FakeApp, AppSession) {
     p.register(&app, json!({ "packageName": package, "appType": "standard" })).await;
     p.user("ada").put(&format!("/api/installs/{package}"), &json!({})).await.expect(204);
     p.user("ada").post(&format!("/api/session/apps/{package}/start"), &json!({})).await.expect(204);
-    let session = app.session().await;
+    let session = app.next_session().await;
     (app, session)
 }
 
@@ -41,9 +41,9 @@ async fn dashboard(device: &mut Device) -> Value {
 async fn an_app_is_told_what_changed_and_a_new_one_everything() {
     let p = Platform::start().await;
     let (_app, mut device, mut session) = opened(&p).await;
-    assert_eq!(session.hear("device_state_update").await.unwrap()["fullSnapshot"], true);
+    assert_eq!(session.receive("device_state_update").await.unwrap()["fullSnapshot"], true);
     device.wears("Mentra Live").await;
-    let state = session.hear("device_state_update").await.unwrap();
+    let state = session.receive("device_state_update").await.unwrap();
     assert_eq!(
         (&state["fullSnapshot"], &state["state"]),
         (&json!(false), &json!({ "connected": true, "modelName": "Mentra Live" }))
@@ -73,11 +73,11 @@ async fn an_app_is_told_what_changed_and_a_new_one_everything() {
     ] {
         device.say(report.clone()).await;
         if !told.is_null() {
-            assert_eq!(session.hear("device_state_update").await.unwrap()["state"], told, "{report}");
+            assert_eq!(session.receive("device_state_update").await.unwrap()["state"], told, "{report}");
         }
     }
     let (_later, mut later) = open(&p, "com.example.later").await;
-    let state = later.hear("device_state_update").await.unwrap();
+    let state = later.receive("device_state_update").await.unwrap();
     assert_eq!(
         (&state["fullSnapshot"], &state["state"]["batteryLevel"], &state["state"]["modelName"]),
         (&json!(true), &json!(80), &json!("Mentra Live"))
@@ -85,7 +85,7 @@ async fn an_app_is_told_what_changed_and_a_new_one_everything() {
     // Other glasses have a battery of their own.
     device.wears("Even Realities G1").await;
     device.say(json!({ "type": "glasses_connection_state", "modelName": "Even Realities G1", "status": "DISCONNECTED" })).await;
-    while session.hear("device_state_update").await.unwrap()["state"]["connected"] != false {}
+    while session.receive("device_state_update").await.unwrap()["state"]["connected"] != false {}
 }
 
 #[tokio::test]
@@ -98,7 +98,7 @@ async fn settings_of_the_platform_are_kept_and_told() {
     let wrong = ada.put(PATH, &json!({ "userTimezone": "Middle/Earth" })).await.expect(400);
     assert!(wrong.text.contains("userTimezone"), "{}", wrong.text);
     let (_app, _device, mut session) = opened(&p).await;
-    let ack = session.hear("tpa_connection_ack").await.unwrap();
+    let ack = session.receive("tpa_connection_ack").await.unwrap();
     assert_eq!(
         ack["mentraosSettings"],
         json!({ "userTimezone": "Europe/London", "metricSystemEnabled": false })
@@ -106,7 +106,7 @@ async fn settings_of_the_platform_are_kept_and_told() {
     let changed = ada.put(PATH, &json!({ "metricSystemEnabled": true })).await.expect(200).json();
     let both = json!({ "userTimezone": "Europe/London", "metricSystemEnabled": true });
     assert_eq!(changed, both, "what is missing stays");
-    assert_eq!(session.hear("augmentos_settings_update").await.unwrap()["settings"], both);
+    assert_eq!(session.receive("augmentos_settings_update").await.unwrap()["settings"], both);
     assert_eq!(p.user("bob").get(PATH).await.expect(200).json(), json!({ "metricSystemEnabled": false }));
     let p = p.restart().await;
     assert_eq!(p.user("ada").get(PATH).await.expect(200).json(), both);
@@ -118,25 +118,25 @@ async fn settings_of_the_platform_are_kept_and_told() {
 async fn the_dashboard_has_lines_of_apps_and_corners_of_the_system() {
     let p = Platform::with(|config| config.sessions.dashboard_app = Some(DASHBOARD.parse().unwrap())).await;
     let (_app, mut device, mut session) = opened(&p).await;
-    session.say(json!({ "type": "dashboard_content_update", "content": "3 open", "modes": ["main"] })).await;
+    session.send(json!({ "type": "dashboard_content_update", "content": "3 open", "modes": ["main"] })).await;
     assert_eq!(
         dashboard(&mut device).await,
         json!({ "layoutType": "dashboard_card", "leftText": "", "rightText": "3 open" })
     );
     let (_system, system) = open(&p, DASHBOARD).await;
-    system.say(json!({ "type": "dashboard_system_update", "section": "topLeft", "content": "12:00" })).await;
+    system.send(json!({ "type": "dashboard_system_update", "section": "topLeft", "content": "12:00" })).await;
     assert_eq!(dashboard(&mut device).await["leftText"], "12:00");
     device.say(json!({ "type": "glasses_battery_update", "level": 81, "charging": false })).await;
     assert_eq!(dashboard(&mut device).await["leftText"], "12:00\n81 %");
     session
-        .say(json!({ "type": "dashboard_content_update", "content": "milk, eggs", "modes": ["expanded"] }))
+        .send(json!({ "type": "dashboard_content_update", "content": "milk, eggs", "modes": ["expanded"] }))
         .await;
     dashboard(&mut device).await;
 
     device.say(json!({ "type": "head_position", "position": "up" })).await;
-    assert_eq!(session.hear("dashboard_mode_changed").await.unwrap()["mode"], "main");
-    system.say(json!({ "type": "dashboard_mode_change", "mode": "expanded" })).await;
-    assert_eq!(session.hear("dashboard_mode_changed").await.unwrap()["mode"], "expanded");
+    assert_eq!(session.receive("dashboard_mode_changed").await.unwrap()["mode"], "main");
+    system.send(json!({ "type": "dashboard_mode_change", "mode": "expanded" })).await;
+    assert_eq!(session.receive("dashboard_mode_changed").await.unwrap()["mode"], "expanded");
     assert_eq!(device.hear("dashboard_mode_change").await.unwrap()["mode"], "expanded");
     assert_eq!(dashboard(&mut device).await, json!({ "layoutType": "text_wall", "text": "milk, eggs" }));
 
@@ -161,7 +161,7 @@ async fn an_app_opened_right_after_a_failed_start_is_seen() {
 
     // Another one, and then the same one again: what they draw is seen at once.
     let (_map, map) = open(&p, "com.example.map").await;
-    map.say(wall("the map")).await;
+    map.send(wall("the map")).await;
     while device.sees().await != "the map" {}
     device.say(json!({ "type": "start_app", "packageName": "com.example.broken" })).await;
     while device.hear("display_event").await.unwrap()["layout"]["title"] != "com.example.broken did not start"
@@ -169,7 +169,7 @@ async fn an_app_opened_right_after_a_failed_start_is_seen() {
     }
     broken.on_webhook(OnWebhook::Connect);
     device.say(json!({ "type": "start_app", "packageName": "com.example.broken" })).await;
-    let mended = broken.session().await;
-    mended.say(wall("mended")).await;
+    let mended = broken.next_session().await;
+    mended.send(wall("mended")).await;
     while device.sees().await != "mended" {}
 }

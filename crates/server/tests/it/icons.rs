@@ -46,7 +46,7 @@ async fn a_picture_comes_from_the_server_and_its_host_learns_nothing() {
     assert_eq!(header("x-content-type-options"), "nosniff");
     assert_eq!(header("cache-control"), "private, max-age=300");
     assert!(header("content-security-policy").ends_with("sandbox"));
-    let heads = host.heads();
+    let heads = host.request_heads();
     assert_eq!(heads.len(), 1);
     assert!(heads[0].starts_with("GET /echo.gif HTTP/1.1\r\n"), "{}", heads[0]);
     for secret in ["ada", "authorization", "cookie", "referer"] {
@@ -54,15 +54,15 @@ async fn a_picture_comes_from_the_server_and_its_host_learns_nothing() {
     }
 
     ada.get(ICON).await.expect(200);
-    assert_eq!(host.heads().len(), 1, "it is kept");
+    assert_eq!(host.request_heads().len(), 1, "it is kept");
     p.clock.advance(300);
     for answer in join_all((0..20).map(|_| ada.get(ICON))).await {
         answer.expect(200);
     }
-    assert_eq!(host.heads().len(), 2, "fetched once for all who ask");
+    assert_eq!(host.request_heads().len(), 2, "fetched once for all who ask");
     p.clock.advance(300);
     ada.get(ICON).await.expect(200);
-    assert_eq!(host.heads().len(), 3, "not for ever");
+    assert_eq!(host.request_heads().len(), 3, "not for ever");
 }
 
 #[tokio::test]
@@ -75,7 +75,7 @@ async fn what_is_no_picture_or_too_large_is_not_shown_nor_asked_for_again_at_onc
         assert_eq!(answer.code(), "NOT_FOUND");
         assert!(answer.text.contains("no picture of com.example.echo to show"), "{}", answer.text);
         asked(&p).await.expect(404);
-        assert_eq!(host.heads().len(), 1);
+        assert_eq!(host.request_heads().len(), 1);
     }
 }
 
@@ -85,7 +85,7 @@ async fn an_address_that_the_guard_refuses_is_not_dialled() {
     register(&p, of_host()).await;
     let answer = asked(&p).await.expect(404);
     assert!(answer.text.contains("its address gives none"), "nobody learns why: {}", answer.text);
-    assert!(host.heads().is_empty(), "loopback, as the stand-in is, is no place for pictures");
+    assert!(host.request_heads().is_empty(), "loopback, as the stand-in is, is no place for pictures");
 }
 
 #[tokio::test]
@@ -97,5 +97,5 @@ async fn an_app_without_a_picture_says_so() {
     let change = json!({ "iconUrl": "data:image/gif;base64,R0lGODlh" });
     p.nobody().patch("/api/apps/com.example.echo", &change).await.expect(200);
     assert!(asked(&p).await.expect(404).text.contains("it is in its `iconUrl`"));
-    assert!(host.heads().is_empty());
+    assert!(host.request_heads().is_empty());
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::json;
 use toolyard_server::auth::Role;
-use toolyard_testkit::{Act, FakeApp};
+use toolyard_testkit::{AppBehavior, FakeApp};
 
 use crate::platform::{Answer, ECHO, Platform, echo_tool};
 
@@ -16,9 +16,9 @@ async fn keyed(p: &Platform, key: &str, text: &str) -> Answer {
 async fn the_same_key_gets_the_recorded_outcome() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::reply("first"));
+    app.set_behavior(AppBehavior::reply("first"));
     assert_eq!(keyed(&p, "k", "a").await.expect(200).json()["content"], "first");
-    app.acts(Act::reply("second"));
+    app.set_behavior(AppBehavior::reply("second"));
     assert_eq!(keyed(&p, "k", "a").await.expect(200).json()["content"], "first");
     let alias = p
         .user("ada")
@@ -27,12 +27,12 @@ async fn the_same_key_gets_the_recorded_outcome() {
         .await;
     assert_eq!(alias.expect(200).json()["content"], "first", "either name is the same call");
     assert_eq!(keyed(&p, "other", "a").await.expect(200).json()["content"], "second");
-    assert_eq!(app.seen("/tool").len(), 2);
+    assert_eq!(app.requests("/tool").len(), 2);
 
     let p = p.restart().await;
     let _device = p.device("ada").await;
     assert_eq!(keyed(&p, "k", "a").await.expect(200).json()["content"], "first");
-    assert_eq!(app.seen("/tool").len(), 2);
+    assert_eq!(app.requests("/tool").len(), 2);
     let calls = p.user("ada").get("/api/calls").await.json();
     assert_eq!(calls["calls"].as_array().unwrap().iter().filter(|call| call["replayed"] == true).count(), 3);
 }
@@ -58,19 +58,21 @@ async fn keys_belong_to_users() {
         .call(&format!("{ECHO}:echo"), json!({ "text": "b" }))
         .await;
     bob.expect(200);
-    assert_eq!(app.seen("/tool").len(), 2);
+    assert_eq!(app.requests("/tool").len(), 2);
 }
 
 #[tokio::test]
 async fn whoever_comes_while_it_runs_waits_and_one_leaving_does_not_cancel_the_others() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::Lines(vec![json!({ "type": "result", "success": true, "content": "once" })]));
+    app.set_behavior(AppBehavior::Lines(vec![
+        json!({ "type": "result", "success": true, "content": "once" }),
+    ]));
     {
         let mut first = Box::pin(keyed(&p, "k", "a"));
         tokio::select! {
             _ = &mut first => panic!("the app waits"),
-            _ = app.wait_seen("/tool", 1) => {}
+            _ = app.wait_requests("/tool", 1) => {}
         }
         let (second, third) = tokio::join!(keyed(&p, "k", "a"), async {
             assert_eq!(keyed(&p, "k", "b").await.expect(409).code(), "CONFLICT");
@@ -82,23 +84,25 @@ async fn whoever_comes_while_it_runs_waits_and_one_leaving_does_not_cancel_the_o
         assert_eq!(second.expect(200).json()["content"], "once");
         assert_eq!(third.expect(200).json()["content"], "once");
     }
-    assert_eq!(app.seen("/tool").len(), 1);
+    assert_eq!(app.requests("/tool").len(), 1);
 }
 
 #[tokio::test]
 async fn a_call_whose_caller_leaves_runs_to_its_end_and_is_found_under_its_key() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::Lines(vec![json!({ "type": "result", "success": true, "content": "once" })]));
+    app.set_behavior(AppBehavior::Lines(vec![
+        json!({ "type": "result", "success": true, "content": "once" }),
+    ]));
     tokio::select! {
         _ = keyed(&p, "k", "a") => panic!("the app waits"),
-        _ = app.wait_seen("/tool", 1) => {}
+        _ = app.wait_requests("/tool", 1) => {}
     }
     // It still runs, and whoever comes back waits for it.
     let (again, ()) = tokio::join!(keyed(&p, "k", "a"), async { app.let_line_through() });
     assert_eq!(again.expect(200).json()["content"], "once");
     assert_eq!(keyed(&p, "k", "a").await.expect(200).json()["content"], "once");
-    assert_eq!(app.seen("/tool").len(), 1);
+    assert_eq!(app.requests("/tool").len(), 1);
     let calls = p.user("ada").get("/api/calls?outcome=CANCELLED").await.expect(200).json();
     assert_eq!(calls["calls"], json!([]), "nothing was cancelled");
 }
@@ -107,29 +111,31 @@ async fn a_call_whose_caller_leaves_runs_to_its_end_and_is_found_under_its_key()
 async fn a_call_that_nobody_waits_for_has_its_deadline_all_the_same() {
     let p = Platform::with(|config| config.calls.timeout_ms = 50).await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::Hang);
+    app.set_behavior(AppBehavior::Hang);
     tokio::select! {
         _ = keyed(&p, "k", "a") => {}
-        _ = app.wait_seen("/tool", 1) => {}
+        _ = app.wait_requests("/tool", 1) => {}
     }
     app.wait_cancelled(1).await;
     assert_eq!(keyed(&p, "k", "a").await.expect(504).code(), "TIMEOUT");
-    assert_eq!(app.seen("/tool").len(), 1);
+    assert_eq!(app.requests("/tool").len(), 1);
 }
 
 #[tokio::test]
 async fn a_stop_waits_for_a_call_that_nobody_waits_for() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::Lines(vec![json!({ "type": "result", "success": true, "content": "once" })]));
+    app.set_behavior(AppBehavior::Lines(vec![
+        json!({ "type": "result", "success": true, "content": "once" }),
+    ]));
     tokio::select! {
         _ = keyed(&p, "k", "a") => panic!("the app waits"),
-        _ = app.wait_seen("/tool", 1) => {}
+        _ = app.wait_requests("/tool", 1) => {}
     }
     let (p, ()) = tokio::join!(p.restart(), async { app.let_line_through() });
     let _device = p.device("ada").await;
     assert_eq!(keyed(&p, "k", "a").await.expect(200).json()["content"], "once");
-    assert_eq!(app.seen("/tool").len(), 1);
+    assert_eq!(app.requests("/tool").len(), 1);
 }
 
 /// An app that may call everything for ada.
@@ -148,9 +154,9 @@ async fn keys_belong_to_callers_and_reveal_nothing_to_others() {
     let (app, _device) = p.echo().await;
     let key = helper(&p).await;
     let operator = p.token("root", Role::Operator);
-    app.acts(Act::reply("ada's secret"));
+    app.set_behavior(AppBehavior::reply("ada's secret"));
     keyed(&p, "k", "a").await.expect(200);
-    app.acts(Act::reply("their own"));
+    app.set_behavior(AppBehavior::reply("their own"));
     for token in [&key, &operator] {
         let other = p.bearer(token).header("x-user-id", "ada").header("idempotency-key", "k");
         for text in ["b", "b"] {
@@ -158,7 +164,7 @@ async fn keys_belong_to_callers_and_reveal_nothing_to_others() {
             assert_eq!(answer.json()["content"], "their own");
         }
     }
-    let seen = app.seen("/tool");
+    let seen = app.requests("/tool");
     let keys: HashSet<_> = seen.iter().map(|call| call.headers["idempotency-key"].clone()).collect();
     assert_eq!((seen.len(), keys.len()), (3, 3), "one for each caller, and the app can tell them apart");
     assert_eq!(keyed(&p, "k", "a").await.expect(200).json()["content"], "ada's secret");
@@ -189,7 +195,7 @@ async fn a_user_has_so_many_keys_and_no_call_is_made_twice_for_it() {
     })
     .await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::reply(&"x".repeat(600)));
+    app.set_behavior(AppBehavior::reply(&"x".repeat(600)));
     for key in ["a", "b", "c"] {
         keyed(&p, key, "a").await.expect(200);
     }
@@ -197,7 +203,7 @@ async fn a_user_has_so_many_keys_and_no_call_is_made_twice_for_it() {
     assert!(full.code() == "RATE_LIMITED" && full.text.contains("3 idempotency keys"), "{}", full.text);
     assert_eq!(keyed(&p, "a", "a").await.expect(409).code(), "OUTCOME_UNKNOWN", "its outcome made room");
     keyed(&p, "c", "a").await.expect(200);
-    assert_eq!(app.seen("/tool").len(), 3);
+    assert_eq!(app.requests("/tool").len(), 3);
     p.clock.advance(24 * 60 * 60 + 1);
     keyed(&p, "d", "a").await.expect(200);
 }
@@ -206,12 +212,12 @@ async fn a_user_has_so_many_keys_and_no_call_is_made_twice_for_it() {
 async fn a_tool_that_the_app_does_not_know_uses_up_no_key() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::Json(
+    app.set_behavior(AppBehavior::Json(
         404,
         json!({ "success": false, "error": { "code": "TOOL_NOT_FOUND", "message": "what?" } }),
     ));
     assert_eq!(keyed(&p, "k", "a").await.expect(502).code(), "TOOL_NOT_HANDLED");
-    app.acts(Act::reply("now it does"));
+    app.set_behavior(AppBehavior::reply("now it does"));
     assert_eq!(keyed(&p, "k", "a").await.expect(200).json()["content"], "now it does");
 }
 
@@ -233,21 +239,21 @@ async fn a_key_is_free_again_where_the_tool_did_not_run() {
 async fn a_failure_of_the_tool_is_an_outcome_too() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::Json(500, json!({ "status": "error", "message": "no milk" })));
+    app.set_behavior(AppBehavior::Json(500, json!({ "status": "error", "message": "no milk" })));
     let first = keyed(&p, "k", "a").await.expect(500);
-    app.acts(Act::reply("ok"));
+    app.set_behavior(AppBehavior::reply("ok"));
     assert_eq!(keyed(&p, "k", "a").await.expect(500).text, first.text);
-    assert_eq!(app.seen("/tool").len(), 1);
+    assert_eq!(app.requests("/tool").len(), 1);
 }
 
 #[tokio::test]
 async fn a_large_outcome_is_not_kept_and_not_run_again() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::reply(&"x".repeat(65 * 1024)));
+    app.set_behavior(AppBehavior::reply(&"x".repeat(65 * 1024)));
     keyed(&p, "k", "a").await.expect(200);
     assert_eq!(keyed(&p, "k", "a").await.expect(409).code(), "OUTCOME_UNKNOWN");
-    assert_eq!(app.seen("/tool").len(), 1);
+    assert_eq!(app.requests("/tool").len(), 1);
 }
 
 #[tokio::test]
@@ -257,7 +263,7 @@ async fn a_key_is_forgotten_after_a_day() {
     keyed(&p, "k", "a").await.expect(200);
     p.clock.advance(24 * 60 * 60 + 1);
     keyed(&p, "k", "b").await.expect(200);
-    assert_eq!(app.seen("/tool").len(), 2);
+    assert_eq!(app.requests("/tool").len(), 2);
 }
 
 #[tokio::test]

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use toolyard_core::ports::{Clock as _, SystemIds};
 use toolyard_net::SigningKey;
 use toolyard_server::{
-    Server, World,
+    Server, ServerDependencies,
     auth::Role,
     config::{self, AuthMode, Config},
-    serve::StartError,
+    serve::ServerStartError,
 };
 use toolyard_testkit::{FakeApp, FixedClock};
 
@@ -129,7 +129,7 @@ async fn a_token_is_for_its_user_and_an_operators_for_whom_it_names() {
         assert_eq!(person.get("/api/session").await.expect(200).json()["userId"], user);
     }
     root().header("x-user-id", "jürgen@example.com").get("/api/session").await.expect(200);
-    assert_eq!(p.state.sessions.users(), 4, "each opened a session of their own");
+    assert_eq!(p.state.sessions.user_count(), 4, "each opened a session of their own");
 }
 
 #[tokio::test]
@@ -200,16 +200,20 @@ async fn dev_mode_stays_on_this_machine() {
         config.server.listen = SocketAddr::from(([0, 0, 0, 0], 0));
         config.store.path = folder.path().join("toolyard.db");
         config.auth.mode = mode;
-        let world =
-            World { clock: Arc::<FixedClock>::default(), ids: Arc::new(SystemIds), ..World::default() };
+        let world = ServerDependencies {
+            clock: Arc::<FixedClock>::default(),
+            ids: Arc::new(SystemIds),
+            ..ServerDependencies::default()
+        };
         Server::start(config, world).await.map(|server| server.state.auth_mode)
     };
     let refused = start(Some(AuthMode::Dev)).await.unwrap_err();
-    assert!(matches!(&refused, StartError::Config(why) if why.contains("loopback")), "{refused}");
+    assert!(matches!(&refused, ServerStartError::Config(why) if why.contains("loopback")), "{refused}");
     assert_eq!(start(None).await.unwrap(), AuthMode::Token);
 
     let flags = vec![("auth", "mode", "dev".to_owned()), ("server", "listen", "0.0.0.0:8787".to_owned())];
-    let refused = config::load(config::Sources { flags, ..config::Sources::default() }).unwrap_err();
+    let refused =
+        config::load_config(config::ConfigSources { flags, ..config::ConfigSources::default() }).unwrap_err();
     assert!(refused.to_string().contains("auth.mode"), "{refused}");
 }
 
@@ -232,7 +236,7 @@ async fn the_root_key_is_changed_in_two_starts_and_nothing_is_lost() {
     let call = async |p: &Platform, token: &str| {
         let text = json!({ "text": "x" });
         p.bearer(token).call(&format!("{ECHO}:echo"), text).await.expect(200);
-        let seen = app.seen("/tool").pop().unwrap();
+        let seen = app.requests("/tool").pop().unwrap();
         let header = |name: &str| seen.headers.get(name).map(|value| value.to_str().unwrap());
         let (time, signature) = (header("x-toolyard-timestamp"), header("x-toolyard-signature"));
         secret.verify(time, signature, &seen.raw, p.clock.now().as_millisecond(), 0).unwrap();

@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::{Value, json};
 use toolyard_server::auth::Role;
-use toolyard_testkit::Act;
+use toolyard_testkit::AppBehavior;
 
 use crate::{
     identity::app_of,
@@ -76,15 +76,15 @@ async fn a_call_goes_through_the_same_executor_and_answers_as_the_app_would() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     for (act, reply) in [
-        (Act::reply("hello"), json!("hello")),
-        (Act::content(json!("hello")), json!("hello")),
-        (Act::content(json!({ "n": 1 })), json!({ "n": 1 })),
+        (AppBehavior::reply("hello"), json!("hello")),
+        (AppBehavior::content(json!("hello")), json!("hello")),
+        (AppBehavior::content(json!({ "n": 1 })), json!({ "n": 1 })),
     ] {
-        app.acts(act);
+        app.set_behavior(act);
         let answer = old_call(&p, &call_body()).await.expect(200);
         assert_eq!(answer.json(), json!({ "status": "success", "reply": reply }));
     }
-    let seen = &app.seen("/tool")[0].body;
+    let seen = &app.requests("/tool")[0].body;
     assert_eq!(
         (&seen["toolId"], &seen["toolParameters"], &seen["name"]),
         (&json!("echo"), &json!({ "text": "hi" }), &json!("echo"))
@@ -101,7 +101,7 @@ async fn a_call_goes_through_the_same_executor_and_answers_as_the_app_would() {
 async fn the_control_string_comes_through() {
     let p = Platform::start().await;
     let (app, _device) = p.echo_like(json!({ "kind": "session" })).await;
-    app.acts(Act::reply("GIVE_APP_CONTROL_OF_TOOL_RESPONSE"));
+    app.set_behavior(AppBehavior::reply("GIVE_APP_CONTROL_OF_TOOL_RESPONSE"));
     let answer = old_call(&p, &call_body()).await.expect(200);
     assert_eq!(answer.json(), json!({ "status": "success", "reply": "GIVE_APP_CONTROL_OF_TOOL_RESPONSE" }));
 }
@@ -132,13 +132,13 @@ async fn failures_are_told_in_the_old_form() {
     }
     assert_eq!(failure(&with("toolParameters", json!({})), 400).await, "INVALID_ARGUMENTS");
     assert_eq!(failure(&with("toolId", json!("nothing")), 404).await, "TOOL_NOT_FOUND");
-    app.acts(Act::Json(500, json!({ "status": "error", "message": "no milk" })));
+    app.set_behavior(AppBehavior::Json(500, json!({ "status": "error", "message": "no milk" })));
     let answer = old_call(&p, &call_body()).await.expect(500).json();
     assert_eq!(
         answer,
         json!({ "error": true, "message": "no milk", "details": { "code": "EXECUTION_ERROR" } })
     );
-    app.acts(Act::Json(200, json!({ "status": "success", "reply": null })));
+    app.set_behavior(AppBehavior::Json(200, json!({ "status": "success", "reply": null })));
     assert_eq!(failure(&call_body(), 502).await, "TOOL_NOT_HANDLED");
     drop(app);
     assert_eq!(failure(&call_body(), 502).await, "NETWORK_ERROR");

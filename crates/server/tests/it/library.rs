@@ -72,7 +72,7 @@ async fn it_says_what_runs() {
     let ada = p.user("ada");
     assert_eq!(ada.get("/api/library").await.expect(200).json()["apps"][0]["running"], false);
     ada.post(&format!("/api/session/apps/{ECHO}/start"), &json!({})).await.expect(204);
-    let _running = app.session().await;
+    let _running = app.next_session().await;
     assert_eq!(ada.get("/api/library").await.expect(200).json()["apps"][0]["running"], true);
 }
 

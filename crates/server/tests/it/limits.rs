@@ -1,7 +1,7 @@
 //! Every bound of a call, hit.
 
 use serde_json::json;
-use toolyard_testkit::Act;
+use toolyard_testkit::AppBehavior;
 
 use crate::platform::{ECHO, Platform, echo_tool};
 
@@ -20,7 +20,7 @@ async fn too_many_calls_in_a_short_time() {
         let answer = p.call_echo().await.expect(429);
         assert_eq!((answer.code().as_str(), answer.header("retry-after")), ("RATE_LIMITED", "1"), "{rate}");
         assert_eq!(answer.json()["error"]["retryable"], true);
-        assert_eq!(app.seen("/tool").len(), 2);
+        assert_eq!(app.requests("/tool").len(), 2);
     }
 }
 
@@ -34,9 +34,9 @@ async fn too_many_calls_at_once() {
         })
         .await;
         let (app, _device) = p.echo().await;
-        app.acts(Act::Lines(vec![json!({ "type": "result", "success": true })]));
+        app.set_behavior(AppBehavior::Lines(vec![json!({ "type": "result", "success": true })]));
         let (first, second) = tokio::join!(p.call_echo(), async {
-            app.wait_seen("/tool", 1).await;
+            app.wait_requests("/tool", 1).await;
             let second = p.call_echo().await;
             app.let_line_through();
             second
@@ -48,7 +48,7 @@ async fn too_many_calls_at_once() {
             ("OVERLOADED", Some(true)),
             "{cap}"
         );
-        app.acts(Act::reply("ok"));
+        app.set_behavior(AppBehavior::reply("ok"));
         p.call_echo().await.expect(200);
     }
 }
@@ -58,7 +58,7 @@ async fn what_the_operator_denies() {
     let p = Platform::with(|config| config.policy.deny = vec![format!("{ECHO}:*")]).await;
     let (app, _device) = p.echo().await;
     assert_eq!(p.call_echo().await.expect(403).code(), "DENIED");
-    assert!(app.seen("/tool").is_empty());
+    assert!(app.requests("/tool").is_empty());
 }
 
 #[tokio::test]
@@ -88,7 +88,7 @@ async fn arguments_are_checked_in_words_that_a_model_can_act_on() {
         p.user("ada").post("/api/tools/execute", &json!({ "name": tool })).await.expect(400).code(),
         "INVALID_ARGUMENTS"
     );
-    assert!(app.seen("/tool").is_empty());
+    assert!(app.requests("/tool").is_empty());
 }
 
 #[tokio::test]

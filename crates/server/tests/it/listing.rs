@@ -198,7 +198,7 @@ async fn whoever_asks_at_once_shares_one_view() {
     let p = Platform::start().await;
     let _echo = app_with(&p, ECHO, json!({})).await;
     let ada = "ada".parse().unwrap();
-    let views = (0..20).map(|_| p.state.catalog.view(&ada, toolyard_core::catalog::Scope::Everything));
+    let views = (0..20).map(|_| p.state.catalog.view(&ada, toolyard_core::catalog::ViewScope::Everything));
     let views = futures_util::future::join_all(views).await;
     let tools: Vec<_> = views.iter().map(|view| view.as_ref().unwrap().tools().next().unwrap()).collect();
     assert!(

@@ -7,7 +7,7 @@ use tokio::{
 };
 use toolyard_testkit::{
     FakeApp,
-    upstream::{Behave, Era, On},
+    upstream::{InjectedFault, RequestMatch, UpstreamEra},
 };
 
 use crate::{
@@ -90,7 +90,7 @@ async fn a_call_that_was_sent_and_not_answered_keeps_its_key_as_unknown() {
         // It is not made again, not even when the app is well.
         moves_to(&p, &app.url()).await;
         assert_eq!(call(&p, Some(&key)).await.expect(409).text, keyed.text);
-        assert!(app.seen("/tool").is_empty());
+        assert!(app.requests("/tool").is_empty());
     }
 }
 
@@ -107,7 +107,7 @@ async fn a_call_whose_connection_was_refused_releases_its_key() {
     );
     moves_to(&p, &app.url()).await;
     call(&p, Some("k")).await.expect(200);
-    assert_eq!(app.seen("/tool").len(), 1);
+    assert_eq!(app.requests("/tool").len(), 1);
 }
 
 /// Something takes the connection and never shakes hands: the deadline ends a call of which nothing was sent.
@@ -134,17 +134,17 @@ async fn a_call_whose_connection_was_never_established_releases_its_key() {
     }
     moves_to(&p, &app.url()).await;
     call(&p, Some("k")).await.expect(200);
-    assert_eq!(app.seen("/tool").len(), 1);
+    assert_eq!(app.requests("/tool").len(), 1);
 }
 
 #[tokio::test]
 async fn an_upstream_that_breaks_off_leaves_an_unknown_outcome_too() {
     let p = Platform::start().await;
-    for (id, era) in [("modern", Era::Modern), ("legacy", Era::Legacy)] {
+    for (id, era) in [("modern", UpstreamEra::Modern), ("legacy", UpstreamEra::Legacy)] {
         let upstream = plain(era).await;
         add(&p, id, &upstream.url()).await;
         let ada = live(&p, "ada").await;
-        upstream.when(On::tool("echo"), Behave::DieMidway);
+        upstream.inject_fault(RequestMatch::for_tool("echo"), InjectedFault::DieMidway);
         let tool = format!("mcp.{id}:echo");
         assert_eq!(
             ada.call(&tool, json!({ "text": "x" })).await.expect(502).code(),

@@ -8,7 +8,7 @@ use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use serde_json::{Value, json};
 use toolyard_core::ports::Clock as _;
 use toolyard_server::{auth::Role, config::OidcConfig};
-use toolyard_testkit::{Act, FakeApp};
+use toolyard_testkit::{AppBehavior, FakeApp};
 
 use crate::platform::{Answer, Platform, tokens_only};
 
@@ -77,7 +77,7 @@ impl World {
         let (issuer, key) = (FakeApp::start("issuer").await, Key::ed25519("one"));
         // Also a secret, published by mistake: whoever reads it could sign with it.
         let oct = json!({ "kty": "oct", "alg": "HS256", "kid": "shared", "k": base64url("secret") });
-        issuer.acts(Act::Json(200, json!({ "keys": [key.jwk, oct] })));
+        issuer.set_behavior(AppBehavior::Json(200, json!({ "keys": [key.jwk, oct] })));
         let jwks_url = issuer.url() + "/tool";
         let p = Platform::with(|config| {
             tokens_only(config);
@@ -113,7 +113,7 @@ impl World {
     }
 
     fn fetches(&self) -> usize {
-        self.issuer.seen("/tool").len()
+        self.issuer.requests("/tool").len()
     }
 }
 
@@ -220,7 +220,7 @@ async fn an_unknown_key_is_looked_for_once_in_a_while() {
         let world = World::start(refetch_s).await;
         world.session(&world.key.sign(&world.claims())).await.expect(200);
         let next = Key::p256("two");
-        world.issuer.acts(Act::Json(200, json!({ "keys": [world.key.jwk, next.jwk] })));
+        world.issuer.set_behavior(AppBehavior::Json(200, json!({ "keys": [world.key.jwk, next.jwk] })));
         let answer = world.session(&next.sign(&world.claims())).await;
         assert_eq!(
             (answer.status == 200, world.fetches()),
@@ -238,10 +238,13 @@ async fn keys_that_cannot_be_read_leave_the_known_ones_in_place() {
     let world = World::start(0).await;
     world.session(&world.key.sign(&world.claims())).await.expect(200);
     let huge = json!({ "keys": [world.key.jwk], "padding": "x".repeat(300_000) });
-    for act in
-        [Act::Json(500, json!({})), Act::Text(200, "text/html", "<p>".into()), Act::Json(200, huge), Act::Cut]
-    {
-        world.issuer.acts(act);
+    for act in [
+        AppBehavior::Json(500, json!({})),
+        AppBehavior::Text(200, "text/html", "<p>".into()),
+        AppBehavior::Json(200, huge),
+        AppBehavior::Cut,
+    ] {
+        world.issuer.set_behavior(act);
         world.session(&Key::ed25519("unknown").sign(&world.claims())).await.expect(401);
         world.session(&world.key.sign(&world.claims())).await.expect(200);
     }
@@ -302,7 +305,9 @@ async fn a_key_verifies_only_what_the_issuer_publishes_it_for() {
         jwk[member] = value.clone();
         // One that cannot be read does not lose the others.
         let second = Key::p256("two");
-        world.issuer.acts(Act::Json(200, json!({ "keys": [5, { "kty": "new" }, jwk, second.jwk] })));
+        world
+            .issuer
+            .set_behavior(AppBehavior::Json(200, json!({ "keys": [5, { "kty": "new" }, jwk, second.jwk] })));
         let answer = world.session(&world.key.sign(&world.claims())).await;
         assert_eq!(answer.status == 200, good, "{member}: {value}: {}", answer.text);
         world.session(&second.sign(&world.claims())).await.expect(200);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use toolyard_server::config::Config;
-use toolyard_testkit::{Act, FakeApp};
+use toolyard_testkit::{AppBehavior, FakeApp};
 
 use crate::platform::{ECHO, Platform};
 
@@ -61,9 +61,9 @@ async fn tools_of_the_older_form_become_definitions_wherever_they_come() {
 async fn the_file_of_an_app_is_read_when_it_is_registered() {
     let p = Platform::start().await;
     let app = FakeApp::start(ECHO).await;
-    app.serves(
+    app.set_path_behavior(
         "/tpa_config.json",
-        Act::Json(
+        AppBehavior::Json(
             200,
             json!({ "name": "My app", "description": "From the file", "version": "1.0.0", "tools": older_tools(),
                 "permissions": [{ "type": "MICROPHONE" }], "settings": [{ "type": "toggle", "key": "loud" }] }),
@@ -83,14 +83,14 @@ async fn the_file_of_an_app_is_read_when_it_is_registered() {
         |url: &str| json!({ "packageName": "com.example.other", "publicUrl": url, "readConfig": true });
     let large = "x".repeat(1024 * 1024 + 1);
     for (act, said) in [
-        (Act::Json(404, json!({})), "404"),
-        (Act::Text(200, "text/html", "<p>no".to_owned()), "cannot be used"),
-        (Act::Json(200, json!({ "settings": 7 })), "settings"),
-        (Act::Json(200, json!({ "tools": [{ "id": "a" }] })), "tools[0].description"),
-        (Act::Text(200, "application/json", large), "larger than"),
-        (Act::Redirect("http://169.254.169.254/".to_owned()), "302"),
+        (AppBehavior::Json(404, json!({})), "404"),
+        (AppBehavior::Text(200, "text/html", "<p>no".to_owned()), "cannot be used"),
+        (AppBehavior::Json(200, json!({ "settings": 7 })), "settings"),
+        (AppBehavior::Json(200, json!({ "tools": [{ "id": "a" }] })), "tools[0].description"),
+        (AppBehavior::Text(200, "application/json", large), "larger than"),
+        (AppBehavior::Redirect("http://169.254.169.254/".to_owned()), "302"),
     ] {
-        app.serves("/tpa_config.json", act);
+        app.set_path_behavior("/tpa_config.json", act);
         let refused = p.nobody().post("/api/apps", &other(&app.url())).await.expect(400);
         assert!(
             refused.text.contains(said) && refused.text.contains("tpa_config.json"),

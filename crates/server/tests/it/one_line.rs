@@ -4,9 +4,9 @@
 use http::Method;
 use serde_json::{Value, json};
 use toolyard_testkit::{
-    Act, FakeApp,
-    model::Answer,
-    upstream::{Behave, Era, On},
+    AppBehavior, FakeApp,
+    model::ScriptedReply,
+    upstream::{InjectedFault, RequestMatch, UpstreamEra},
 };
 
 use crate::{
@@ -33,7 +33,7 @@ fn structured() -> Value {
 fn answers_indented(app: &FakeApp, line_break: &str) {
     let content = json!([{ "type": "resource_link", "uri": "todo://1", "name": "one" }]);
     let body = json!({ "content": content, "structuredContent": structured() });
-    app.acts(Act::Text(200, "application/json", pretty(&body, line_break)));
+    app.set_behavior(AppBehavior::Text(200, "application/json", pretty(&body, line_break)));
 }
 
 /// The data of server-sent events, after a look at every line: each field is one that is expected, each datum is whole.
@@ -58,9 +58,9 @@ async fn chats_of_ai_sdk_5_and_later() {
         answers_indented(&app, line_break);
         let arguments = pretty(&json!({ "text": "x\ny" }), line_break);
         let city = pretty(&json!({ "city": "Oslo" }), line_break);
-        model.answers([
-            Answer::new().and_call_in_pieces(ECHO_ALIAS, [arguments.as_str()]),
-            Answer::new().and_call_in_pieces("weather", [city.as_str()]),
+        model.queue_replies([
+            ScriptedReply::new().and_call_in_pieces(ECHO_ALIAS, [arguments.as_str()]),
+            ScriptedReply::new().and_call_in_pieces("weather", [city.as_str()]),
         ]);
         let body = with(asks("hi"), json!({ "clientTools": [weather()] }));
         let answer = p.user("ada").post("/api/chat", &body).await.expect(200);
@@ -83,9 +83,9 @@ async fn chats_of_ai_sdk_4() {
     for line_break in BREAKS {
         answers_indented(&app, line_break);
         let arguments = pretty(&json!({ "text": "x" }), line_break);
-        model.answers([
-            Answer::new().and_call_in_pieces(ECHO_ALIAS, [arguments.as_str()]),
-            Answer::text("Done."),
+        model.queue_replies([
+            ScriptedReply::new().and_call_in_pieces(ECHO_ALIAS, [arguments.as_str()]),
+            ScriptedReply::text("Done."),
         ]);
         let body = json!({ "messages": [{ "role": "user", "content": "hi" }] });
         let answer = p.user("ada").post("/api/chat", &body).await.expect(200);
@@ -101,7 +101,7 @@ async fn streams_of_openai_clients() {
     let (p, model) = with_model(|_| {}).await;
     for line_break in BREAKS {
         let city = pretty(&json!({ "city": "Oslo" }), line_break);
-        model.answers([Answer::new().and_call_in_pieces("weather", [city.as_str()])]);
+        model.queue_replies([ScriptedReply::new().and_call_in_pieces("weather", [city.as_str()])]);
         let function = json!({ "type": "function", "function": weather() });
         let body =
             json!({ "messages": [{ "role": "user", "content": "hi" }], "tools": [function], "stream": true });
@@ -118,7 +118,7 @@ async fn streams_of_responses() {
     let (p, model) = with_model(|_| {}).await;
     for line_break in BREAKS {
         let city = pretty(&json!({ "city": "Oslo" }), line_break);
-        model.answers([Answer::new().and_call_in_pieces("weather", [city.as_str()])]);
+        model.queue_replies([ScriptedReply::new().and_call_in_pieces("weather", [city.as_str()])]);
         let function = with(weather(), json!({ "type": "function" }));
         let body = json!({ "input": "hi", "tools": [function], "stream": true });
         let answer = p.user("ada").post("/v1/responses", &body).await.expect(200);
@@ -143,7 +143,7 @@ async fn calls_over_rest_with_progress() {
         assert_eq!(events[0]["content"], structured());
         // A failure that says more than its text.
         let failure = json!({ "success": false, "error": { "code": "X", "message": "no\nluck", "data": structured() } });
-        app.acts(Act::Text(200, "application/json", pretty(&failure, line_break)));
+        app.set_behavior(AppBehavior::Text(200, "application/json", pretty(&failure, line_break)));
         let events = events_in(&ada.post("/api/tools/execute", &body).await.expect(200).text);
         assert_eq!((events.len(), &events[0]["success"]), (1, &json!(false)));
     }
@@ -159,7 +159,7 @@ async fn calls_over_mcp_on_a_stream() {
         let result = if line_break == "\r" { pretty(&result, "\r") } else { result.to_string() };
         let lines =
             format!("{}\n{result}\n", json!({ "type": "progress", "progress": 1, "message": "a\r\nb" }));
-        app.acts(Act::Text(200, "application/x-ndjson", lines));
+        app.set_behavior(AppBehavior::Text(200, "application/x-ndjson", lines));
         let ask = Ask::call(ECHO_ALIAS, json!({ "text": "x" })).meta("progressToken", json!("t"));
         let message = ask.message().to_string();
         let answer =
@@ -175,7 +175,7 @@ async fn calls_that_are_watched() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     let response = p.user("ada").open(Method::GET, "/api/calls/stream", None).await;
-    let mut lines = response.lines(10_000, 100_000);
+    let mut lines = response.into_lines(10_000, 100_000);
     answers_indented(&app, "\r\n");
     p.call_echo().await.expect(200);
     let mut seen = String::new();
@@ -192,23 +192,29 @@ async fn calls_that_are_watched() {
 #[tokio::test]
 async fn results_of_upstreams() {
     let (p, model) = with_model(|_| {}).await;
-    for (era, line_break) in
-        [(Era::Modern, "\n"), (Era::Modern, "\r\n"), (Era::Legacy, "\r\n"), (Era::Legacy, "\r")]
-    {
+    for (era, line_break) in [
+        (UpstreamEra::Modern, "\n"),
+        (UpstreamEra::Modern, "\r\n"),
+        (UpstreamEra::Legacy, "\r\n"),
+        (UpstreamEra::Legacy, "\r"),
+    ] {
         let upstream = plain(era).await;
-        let id = format!("up{}", line_break.len()) + if era == Era::Modern { "m" } else { "l" };
+        let id = format!("up{}", line_break.len()) + if era == UpstreamEra::Modern { "m" } else { "l" };
         add(&p, &id, &upstream.url()).await;
         let ada = live(&p, "ada").await;
         // Servers that follow MCP repeat structured content as a text; the structured one is shown.
         let repeated = json!([{ "type": "text", "text": pretty(&structured(), line_break) }]);
         let result = json!({ "content": repeated, "structuredContent": structured() });
-        upstream.when(On::tool("echo"), Behave::Indented(result, line_break));
+        upstream.inject_fault(RequestMatch::for_tool("echo"), InjectedFault::Indented(result, line_break));
         let body = json!({ "name": format!("mcp.{id}:echo"), "arguments": { "text": "x" } });
         let watched = ada.header("accept", "text/event-stream");
         let events = events_in(&watched.post("/api/tools/execute", &body).await.expect(200).text);
         assert_eq!((events.len(), &events[0]["success"]), (1, &json!(true)), "{events:?}");
         let alias = format!("mcp_{id}__echo");
-        model.answers([Answer::call(&alias, json!({ "text": "x" })), Answer::text("Done.")]);
+        model.queue_replies([
+            ScriptedReply::call(&alias, json!({ "text": "x" })),
+            ScriptedReply::text("Done."),
+        ]);
         let answer = p.user("ada").post("/api/chat", &asks("hi")).await.expect(200);
         events_in(&answer.text);
         let chunks = chunks_in(&answer.text);
@@ -232,7 +238,7 @@ async fn results_of_plugins_and_schemas_of_clients() {
         let mut tool = weather();
         tool["description"] = json!("Says\r\nthe weather");
         let city = pretty(&json!({ "city": "Os\nlo" }), line_break);
-        model.answers([Answer::new().and_call_in_pieces("weather", [city.as_str()])]);
+        model.queue_replies([ScriptedReply::new().and_call_in_pieces("weather", [city.as_str()])]);
         let request = pretty(&with(asks("hi"), json!({ "clientTools": [tool] })), line_break);
         let answer = p.user("ada").send(Method::POST, "/api/chat", Some(request)).await.expect(200);
         events_in(&answer.text);

@@ -17,7 +17,7 @@ use toolyard_core::ports::{Clock as _, SystemIds};
 use toolyard_net::{ClientSettings, Guard, HttpClient};
 use toolyard_protocol::app::AppKind;
 use toolyard_server::{
-    AppState, ConsoleFiles, Server, WorkerCommand, World,
+    ConsoleFiles, Server, ServerDependencies, ServerState, WorkerCommand,
     auth::Role,
     config::{AuthMode, Config},
 };
@@ -35,7 +35,7 @@ pub(crate) const ENVIRONMENT: [(&str, &str); 4] = [
 ];
 
 pub(crate) struct Platform {
-    pub(crate) state: AppState,
+    pub(crate) state: ServerState,
     pub(crate) clock: Arc<FixedClock>,
     pub(crate) url: String,
     http: HttpClient,
@@ -154,7 +154,14 @@ impl Platform {
         let environment = ENVIRONMENT.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let (clock_of_all, ids) = (clock.clone(), Arc::new(SystemIds));
         let worker = Some(worker());
-        let world = World { clock: clock_of_all, ids, console, http, worker, ..World::of(&environment) };
+        let world = ServerDependencies {
+            clock: clock_of_all,
+            ids,
+            console,
+            http,
+            worker,
+            ..ServerDependencies::with_environment(&environment)
+        };
         let server = Server::start(config.clone(), world).await.unwrap();
         let (state, address, stop) = (server.state.clone(), server.address, CancellationToken::new());
         #[expect(clippy::disallowed_methods, reason = "the test waits for it in `stop`")]
@@ -166,7 +173,7 @@ impl Platform {
             state,
             clock,
             url: format!("http://{address}"),
-            http: HttpClient::new(Guard::open(), ClientSettings::default()),
+            http: HttpClient::new(Guard::unrestricted(), ClientSettings::default()),
             stop,
             running,
             folder,
@@ -204,7 +211,7 @@ impl Platform {
 
     /// A token of this server.
     pub(crate) fn token(&self, name: &str, role: Role) -> String {
-        self.state.tokens.make(name, role, self.clock.now(), 3_600).unwrap()
+        self.state.tokens.issue_unlisted(name, role, self.clock.now(), 3_600).unwrap()
     }
 
     /// Whoever sends these headers.
@@ -239,7 +246,7 @@ impl Platform {
         let mut body = body;
         body["publicUrl"] = app.url().into();
         let created = self.nobody().post("/api/apps", &body).await.expect(201).json();
-        app.uses_key(created["apiKey"].as_str().unwrap());
+        app.set_api_key(created["apiKey"].as_str().unwrap());
         created
     }
 
@@ -305,12 +312,17 @@ impl Person<'_> {
         method: Method,
         path: &str,
         body: Option<Value>,
-    ) -> toolyard_net::Response {
+    ) -> toolyard_net::HttpResponse {
         self.open_raw(method, path, body.map(|body| body.to_string()).unwrap_or_default()).await
     }
 
     /// The same with a body as it is.
-    pub(crate) async fn open_raw(&self, method: Method, path: &str, body: String) -> toolyard_net::Response {
+    pub(crate) async fn open_raw(
+        &self,
+        method: Method,
+        path: &str,
+        body: String,
+    ) -> toolyard_net::HttpResponse {
         let mut request = Request::builder().method(method).uri(format!("{}{path}", self.platform.url));
         for (name, value) in &self.headers {
             request = request.header(name, value);

@@ -1,7 +1,7 @@
 //! The sockets of apps: losing them, coming back, two at once, and what goes over them.
 
 use serde_json::json;
-use toolyard_testkit::{Act, OnWebhook};
+use toolyard_testkit::{AppBehavior, OnWebhook};
 
 use crate::platform::{ECHO, Platform};
 
@@ -18,15 +18,15 @@ async fn a_lost_app_comes_back_by_itself_and_a_call_waits_for_it() {
     let p = Platform::start().await;
     let (app, _device) = p.echo_like(session_app()).await;
     p.call_echo().await.expect(200);
-    let session = app.session().await;
+    let session = app.next_session().await;
     let id = session.session.clone();
-    session.vanish();
+    session.disconnect();
     // The call meets the gap and waits; the app comes back under its old session.
     let url = app_ws(&p);
-    let (answer, mut back) = tokio::join!(p.call_echo(), app.dial(&url, &id));
+    let (answer, mut back) = tokio::join!(p.call_echo(), app.connect_socket(&url, &id));
     answer.expect(200);
-    assert!(back.hear("tpa_connection_ack").await.is_some());
-    assert_eq!(app.seen("/webhook").len(), 1, "no new start");
+    assert!(back.receive("tpa_connection_ack").await.is_some());
+    assert_eq!(app.requests("/webhook").len(), 1, "no new start");
 }
 
 #[tokio::test]
@@ -34,10 +34,10 @@ async fn a_woken_app_that_does_not_come_back_is_over_and_can_be_woken_again() {
     let p = Platform::with(|config| config.sessions.reconnect_window_ms = 50).await;
     let (app, mut device) = p.echo_like(session_app()).await;
     p.call_echo().await.expect(200);
-    app.session().await.vanish();
+    app.next_session().await.disconnect();
     assert_eq!(device.hear("app_stopped").await.unwrap()["packageName"], ECHO);
     p.call_echo().await.expect(200);
-    assert_eq!(app.seen("/webhook").len(), 2);
+    assert_eq!(app.requests("/webhook").len(), 2);
 }
 
 #[tokio::test]
@@ -45,10 +45,10 @@ async fn an_opened_app_that_does_not_come_back_is_asked_again() {
     let p = Platform::with(|config| config.sessions.reconnect_window_ms = 50).await;
     let (app, _device) = p.echo_like(session_app()).await;
     p.user("ada").post(&format!("/api/session/apps/{ECHO}/start"), &json!({})).await.expect(204);
-    app.session().await.vanish();
-    let again = app.session().await;
-    assert_eq!(app.seen("/webhook").len(), 2);
-    assert_eq!(app.seen("/webhook")[0].body["sessionId"], json!(again.session));
+    app.next_session().await.disconnect();
+    let again = app.next_session().await;
+    assert_eq!(app.requests("/webhook").len(), 2);
+    assert_eq!(app.requests("/webhook")[0].body["sessionId"], json!(again.session));
 }
 
 #[tokio::test]
@@ -56,15 +56,15 @@ async fn an_app_that_let_go_is_not_asked_again() {
     let p = Platform::with(|config| config.sessions.reconnect_window_ms = 60_000).await;
     let (app, mut device) = p.echo_like(session_app()).await;
     p.user("ada").post(&format!("/api/session/apps/{ECHO}/start"), &json!({})).await.expect(204);
-    let session = app.session().await;
-    session.say(json!({ "type": "ownership_release", "reason": "clean_shutdown" })).await;
+    let session = app.next_session().await;
+    session.send(json!({ "type": "ownership_release", "reason": "clean_shutdown" })).await;
     session
-        .say(json!({ "type": "display_event", "layout": { "layoutType": "text_wall", "text": "bye" } }))
+        .send(json!({ "type": "display_event", "layout": { "layoutType": "text_wall", "text": "bye" } }))
         .await;
     assert_eq!(device.sees().await, "bye");
-    session.vanish();
+    session.disconnect();
     assert_eq!(device.hear("app_stopped").await.unwrap()["packageName"], ECHO);
-    assert_eq!(app.seen("/webhook").len(), 1);
+    assert_eq!(app.requests("/webhook").len(), 1);
 }
 
 #[tokio::test]
@@ -72,24 +72,24 @@ async fn of_two_sockets_the_later_one_counts_and_the_end_of_the_first_changes_no
     let p = Platform::start().await;
     let (app, mut device) = p.echo_like(session_app()).await;
     p.call_echo().await.expect(200);
-    let first = app.session().await;
-    let mut second = app.dial(&app_ws(&p), &first.session).await;
-    assert!(second.hear("tpa_connection_ack").await.is_some());
-    first.vanish();
+    let first = app.next_session().await;
+    let mut second = app.connect_socket(&app_ws(&p), &first.session).await;
+    assert!(second.receive("tpa_connection_ack").await.is_some());
+    first.disconnect();
     second
-        .say(json!({ "type": "display_event", "layout": { "layoutType": "text_wall", "text": "second" } }))
+        .send(json!({ "type": "display_event", "layout": { "layoutType": "text_wall", "text": "second" } }))
         .await;
     assert_eq!(device.sees().await, "second");
     p.call_echo().await.expect(200);
     assert_eq!(p.user("ada").get("/api/session").await.json()["apps"][0]["state"], "RUNNING");
-    assert_eq!(app.seen("/webhook").len(), 1);
+    assert_eq!(app.requests("/webhook").len(), 1);
 }
 
 #[tokio::test]
 async fn an_app_that_nobody_asked_is_told_to_let_go() {
     let p = Platform::start().await;
     let (app, _device) = p.echo_like(session_app()).await;
-    assert_eq!(app.dial(&app_ws(&p), "never-handed-out").await.closed().await, Some(1000));
+    assert_eq!(app.connect_socket(&app_ws(&p), "never-handed-out").await.wait_closed().await, Some(1000));
 }
 
 #[tokio::test]
@@ -97,10 +97,10 @@ async fn another_app_cannot_take_a_session() {
     let p = Platform::start().await;
     let (app, _device) = p.echo_like(session_app()).await;
     p.call_echo().await.expect(200);
-    let session = app.session().await;
+    let session = app.next_session().await;
     let thief = toolyard_testkit::FakeApp::start("com.example.thief").await;
     p.register(&thief, json!({ "packageName": "com.example.thief" })).await;
-    assert_eq!(thief.dial(&app_ws(&p), &session.session).await.closed().await, Some(1008));
+    assert_eq!(thief.connect_socket(&app_ws(&p), &session.session).await.wait_closed().await, Some(1008));
     assert_eq!(p.user("ada").get("/api/session").await.json()["apps"][0]["state"], "RUNNING");
 }
 
@@ -109,20 +109,20 @@ async fn subscriptions_are_replaced_and_an_early_empty_list_is_ignored() {
     let p = Platform::start().await;
     let (app, mut device) = p.echo_like(session_app()).await;
     p.user("ada").post(&format!("/api/session/apps/{ECHO}/start"), &json!({})).await.expect(204);
-    let mut session = app.session().await;
+    let mut session = app.next_session().await;
     for list in [json!(["button_press", "transcription:auto"]), json!([])] {
-        session.say(json!({ "type": "subscription_update", "subscriptions": list })).await;
+        session.send(json!({ "type": "subscription_update", "subscriptions": list })).await;
     }
-    session.say(json!({ "type": "no_such_message" })).await;
-    session.say(json!({ "type": "subscription_update", "subscriptions": 5 })).await;
+    session.send(json!({ "type": "no_such_message" })).await;
+    session.send(json!({ "type": "subscription_update", "subscriptions": 5 })).await;
     session
-        .say(json!({ "type": "display_event", "layout": { "layoutType": "text_wall", "text": "ready" } }))
+        .send(json!({ "type": "display_event", "layout": { "layoutType": "text_wall", "text": "ready" } }))
         .await;
     assert_eq!(device.sees().await, "ready", "nothing of that was fatal");
     device
         .say(json!({ "type": "local_transcription", "text": "hallo", "transcribeLanguage": "de-DE" }))
         .await;
-    let heard = session.hear("data_stream").await.unwrap();
+    let heard = session.receive("data_stream").await.unwrap();
     assert_eq!(
         (&heard["streamType"], &heard["data"]["transcribeLanguage"]),
         (&json!("transcription:auto"), &json!("de-DE"))
@@ -134,8 +134,8 @@ async fn sound_goes_to_whoever_listens() {
     let p = Platform::start().await;
     let (app, mut device) = p.echo_like(session_app()).await;
     p.user("ada").post(&format!("/api/session/apps/{ECHO}/start"), &json!({})).await.expect(204);
-    let mut session = app.session().await;
-    session.say(json!({ "type": "subscription_update", "subscriptions": ["audio_chunk"] })).await;
+    let mut session = app.next_session().await;
+    session.send(json!({ "type": "subscription_update", "subscriptions": ["audio_chunk"] })).await;
     device.hear("microphone_state_change").await.unwrap();
     device.send_sound(&[1, 2, 3]).await;
     loop {
@@ -152,11 +152,11 @@ async fn sounds_to_play_go_to_the_device_with_the_words_and_the_answer_comes_bac
     let p = Platform::start().await;
     let (app, mut device) = p.echo_like(session_app()).await;
     p.call_echo().await.expect(200);
-    let mut session = app.session().await;
+    let mut session = app.next_session().await;
     let address = p.url.replace("http", "https") + "/api/tts?text=buy+milk";
     let request = json!({ "type": "audio_play_request", "requestId": "r1", "audioUrl": address, "volume": 1,
         "stopOtherAudio": true, "trackId": 2 });
-    session.say(request).await;
+    session.send(request).await;
     let play = device.hear("audio_play_request").await.unwrap();
     assert_eq!((&play["text"], &play["packageName"]), (&json!("buy milk"), &json!(ECHO)));
     let link = play["audioUrl"].as_str().unwrap();
@@ -164,7 +164,7 @@ async fn sounds_to_play_go_to_the_device_with_the_words_and_the_answer_comes_bac
     device
         .say(json!({ "type": "audio_play_response", "requestId": "r1", "success": true, "duration": 1200 }))
         .await;
-    assert_eq!(session.hear("audio_play_response").await.unwrap()["duration"], 1200);
+    assert_eq!(session.receive("audio_play_response").await.unwrap()["duration"], 1200);
 }
 
 #[tokio::test]
@@ -173,14 +173,14 @@ async fn without_a_device_a_sound_fails_at_once() {
     let (app, device) = p.echo_like(session_app()).await;
     p.call_echo().await.expect(200);
     drop(device);
-    let mut session = app.session().await;
+    let mut session = app.next_session().await;
     while p.user("ada").get("/api/session").await.json()["deviceConnected"] == true {}
     session
-        .say(
+        .send(
             json!({ "type": "audio_play_request", "requestId": "r1", "audioUrl": "https://x.example/a.mp3" }),
         )
         .await;
-    let answer = session.hear("audio_play_response").await.unwrap();
+    let answer = session.receive("audio_play_response").await.unwrap();
     assert_eq!((&answer["success"], &answer["requestId"]), (&json!(false), &json!("r1")));
 }
 
@@ -189,17 +189,17 @@ async fn requests_to_the_device_name_the_app_and_a_location_comes_back_to_who_as
     let p = Platform::start().await;
     let (app, mut device) = p.echo_like(session_app()).await;
     p.user("ada").post(&format!("/api/session/apps/{ECHO}/start"), &json!({})).await.expect(204);
-    let mut session = app.session().await;
-    session.say(json!({ "type": "photo_request", "requestId": "p1", "size": "small" })).await;
+    let mut session = app.next_session().await;
+    session.send(json!({ "type": "photo_request", "requestId": "p1", "size": "small" })).await;
     let photo = device.hear("photo_request").await.unwrap();
     assert_eq!(
         (&photo["requestId"], &photo["size"], &photo["packageName"]),
         (&json!("p1"), &json!("small"), &json!(ECHO))
     );
-    session.say(json!({ "type": "location_poll_request", "correlationId": "c1", "accuracy": "high" })).await;
+    session.send(json!({ "type": "location_poll_request", "correlationId": "c1", "accuracy": "high" })).await;
     assert_eq!(device.hear("request_single_location").await.unwrap()["correlationId"], "c1");
     device.say(json!({ "type": "location_update", "lat": 1.0, "lng": 2.0, "correlationId": "c1" })).await;
-    let place = session.hear("data_stream").await.unwrap();
+    let place = session.receive("data_stream").await.unwrap();
     assert_eq!((&place["streamType"], &place["data"]["lat"]), (&json!("location_update"), &json!(1.0)));
 }
 
@@ -208,10 +208,12 @@ async fn a_socket_that_closes_during_a_call_does_not_end_the_call() {
     let p = Platform::start().await;
     let (app, _device) = p.echo_like(session_app()).await;
     p.call_echo().await.expect(200);
-    app.acts(Act::Lines(vec![json!({ "type": "result", "success": true, "content": "late" })]));
+    app.set_behavior(AppBehavior::Lines(vec![
+        json!({ "type": "result", "success": true, "content": "late" }),
+    ]));
     let (answer, ()) = tokio::join!(p.call_echo(), async {
-        app.wait_seen("/tool", 2).await;
-        app.session().await.vanish();
+        app.wait_requests("/tool", 2).await;
+        app.next_session().await.disconnect();
         app.let_line_through();
     });
     assert_eq!(answer.expect(200).json()["content"], "late");
@@ -222,10 +224,10 @@ async fn a_message_that_is_too_large_ends_the_socket() {
     let p = Platform::with(|config| config.server.socket_message_bytes = 10_000).await;
     let (app, mut device) = p.echo_like(session_app()).await;
     p.call_echo().await.expect(200);
-    let session = app.session().await;
+    let session = app.next_session().await;
     app.on_webhook(OnWebhook::Ignore);
     let huge = json!({ "type": "display_event", "layout": { "layoutType": "text_wall", "text": "x".repeat(20_000) } });
-    session.say(huge).await;
+    session.send(huge).await;
     while p.user("ada").get("/api/session").await.json()["apps"][0]["state"] != "LOST" {}
     device.say(json!({ "type": "ping" })).await;
     assert!(device.hear("pong").await.is_some());
@@ -237,13 +239,13 @@ async fn settings_reach_the_running_app() {
     let settings = json!([{ "type": "toggle", "key": "loud", "label": "Loud", "defaultValue": false }]);
     let (app, _device) = p.echo_like(json!({ "kind": "session", "settings": settings })).await;
     p.call_echo().await.expect(200);
-    let mut session = app.session().await;
-    let ack = session.hear("tpa_connection_ack").await.unwrap();
+    let mut session = app.next_session().await;
+    let ack = session.receive("tpa_connection_ack").await.unwrap();
     assert_eq!(ack["settings"][0]["value"], false);
     let path = format!("/api/settings/apps/{ECHO}");
     let changed = p.user("ada").put(&path, &json!({ "loud": true })).await.expect(200).json();
     assert_eq!(changed["settings"][0]["value"], true);
-    let update = session.hear("settings_update").await.unwrap();
+    let update = session.receive("settings_update").await.unwrap();
     assert_eq!(
         (&update["settings"][0]["key"], &update["settings"][0]["value"]),
         (&json!("loud"), &json!(true))

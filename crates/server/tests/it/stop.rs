@@ -1,7 +1,7 @@
 //! Stopping and coming back: calls finish, apps are told to return, and return.
 
 use serde_json::json;
-use toolyard_testkit::Act;
+use toolyard_testkit::AppBehavior;
 
 use crate::platform::{ECHO, Platform};
 
@@ -9,9 +9,11 @@ use crate::platform::{ECHO, Platform};
 async fn a_stop_lets_calls_finish_and_takes_no_new_ones() {
     let p = Platform::start().await;
     let (app, mut device) = p.echo().await;
-    app.acts(Act::Lines(vec![json!({ "type": "result", "success": true, "content": "done" })]));
+    app.set_behavior(AppBehavior::Lines(vec![
+        json!({ "type": "result", "success": true, "content": "done" }),
+    ]));
     let (running, ()) = tokio::join!(p.call_echo(), async {
-        app.wait_seen("/tool", 1).await;
+        app.wait_requests("/tool", 1).await;
         p.begin_stop();
         app.let_line_through();
     });
@@ -25,21 +27,21 @@ async fn apps_come_back_after_a_restart_under_their_old_session() {
     let p = Platform::start().await;
     let (app, mut device) = p.echo_like(json!({ "kind": "session" })).await;
     p.call_echo().await.expect(200);
-    let mut session = app.session().await;
+    let mut session = app.next_session().await;
     let (p, code) = {
         let restarted = p.restart();
-        let (p, code) = tokio::join!(restarted, session.closed());
+        let (p, code) = tokio::join!(restarted, session.wait_closed());
         (p, code)
     };
     assert_eq!(code, Some(1012), "a code after which the SDK dials again");
     assert_eq!(device.closed().await, Some(1012));
 
     let url = p.url.replace("http", "ws") + "/app-ws";
-    let mut back = app.dial(&url, &session.session).await;
-    assert!(back.hear("tpa_connection_ack").await.is_some());
+    let mut back = app.connect_socket(&url, &session.session).await;
+    assert!(back.receive("tpa_connection_ack").await.is_some());
     let _device = p.device("ada").await;
     p.call_echo().await.expect(200);
-    assert_eq!(app.seen("/webhook").len(), 1, "the app was not started again");
+    assert_eq!(app.requests("/webhook").len(), 1, "the app was not started again");
     let apps = p.user("ada").get("/api/session").await.json()["apps"].clone();
     assert_eq!((&apps[0]["packageName"], &apps[0]["state"]), (&json!(ECHO), &json!("RUNNING")));
 }
@@ -62,7 +64,7 @@ async fn a_session_can_be_ended() {
     let (app, mut device) = p.echo_like(json!({ "kind": "session" })).await;
     p.call_echo().await.expect(200);
     p.user("ada").delete("/api/session").await.expect(204);
-    assert_eq!(app.session().await.closed().await, Some(1000));
+    assert_eq!(app.next_session().await.wait_closed().await, Some(1000));
     assert_eq!(device.closed().await, Some(1000));
     assert!(!p.state.sessions.is_live(&"ada".parse().unwrap()));
 }
@@ -76,9 +78,9 @@ async fn a_session_ends_some_time_after_its_device_left() {
     .await;
     let (app, device) = p.echo_like(json!({ "kind": "session" })).await;
     p.call_echo().await.expect(200);
-    let mut session = app.session().await;
+    let mut session = app.next_session().await;
     drop(device);
-    assert_eq!(session.closed().await, Some(1000));
+    assert_eq!(session.wait_closed().await, Some(1000));
     let ada = "ada".parse().unwrap();
     while p.state.sessions.is_live(&ada) {
         tokio::task::yield_now().await;

@@ -141,7 +141,7 @@ async fn progress_and_cancellation_go_all_the_way() {
     let body = json!({ "name": format!("{TODO}:slow"), "arguments": {} });
     let ada = p.user("ada").header("accept", "text/event-stream");
     let mut lines =
-        ada.open(http::Method::POST, "/api/tools/execute", Some(body)).await.lines(10_000, 100_000);
+        ada.open(http::Method::POST, "/api/tools/execute", Some(body)).await.into_lines(10_000, 100_000);
     loop {
         let line = lines.next().await.unwrap().unwrap();
         if line.starts_with(b"data: ") {

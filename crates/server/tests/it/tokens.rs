@@ -14,7 +14,7 @@ use crate::{
 
 /// Longer than any that is made with it.
 fn lasting<'a>(p: &'a Platform, name: &str) -> Person<'a> {
-    p.bearer(&p.state.tokens.make(name, Role::User, p.clock.now(), 400 * 86_400).unwrap())
+    p.bearer(&p.state.tokens.issue_unlisted(name, Role::User, p.clock.now(), 400 * 86_400).unwrap())
 }
 
 fn ada(p: &Platform) -> Person<'_> {
@@ -213,7 +213,7 @@ async fn streams_and_silent_sockets_end_with_their_token() {
         let (token, id) = made(&ada(&p), json!({ "name": "streams", "days": 1 })).await;
         let mut changes = p.bearer(&token).listen(1, json!({ "toolsListChanged": true })).await;
         let calls = p.bearer(&token).open(Method::GET, "/api/calls/stream", None).await;
-        let mut calls = calls.lines(10_000, 100_000);
+        let mut calls = calls.into_lines(10_000, 100_000);
         let glasses = format!("{}/glasses-ws", p.url.replace("http", "ws"));
         let mut device = Device::connect(&glasses, Some(&token)).await;
         if is_revoked {

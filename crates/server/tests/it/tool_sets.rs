@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use http::Method;
 use serde_json::{Value, json};
 use toolyard_server::auth::Role;
-use toolyard_testkit::Act;
+use toolyard_testkit::AppBehavior;
 
 use crate::{
     identity::app_of,
@@ -158,7 +158,7 @@ async fn versions_can_be_compared_and_gone_back_to() {
     // After going back, what is published next is a version of its own, also where it is the same as an older one.
     dev.post(&format!("{VERSIONS}/1/activate"), &json!({})).await.expect(200);
     assert_eq!(publish(&dev, json!([tool("a", "x"), tool("same", "x")])).await, 4);
-    assert_eq!(app.seen("/tool").len(), 1);
+    assert_eq!(app.requests("/tool").len(), 1);
 }
 
 #[tokio::test]
@@ -171,7 +171,7 @@ async fn the_next_list_and_the_next_call_see_what_was_published() {
         assert_eq!(p.user("ada").tools().await, [format!("{ECHO}:{name}")]);
         p.user("ada").call(&format!("{ECHO}:{name}"), json!({ "text": "x" })).await.expect(200);
         assert_eq!(p.call_echo().await.expect(404).code(), "TOOL_NOT_FOUND");
-        assert_eq!(app.seen("/tool").last().unwrap().body["name"], name.as_str());
+        assert_eq!(app.requests("/tool").last().unwrap().body["name"], name.as_str());
     }
 }
 
@@ -179,9 +179,11 @@ async fn the_next_list_and_the_next_call_see_what_was_published() {
 async fn a_call_under_way_is_not_disturbed_by_a_new_set() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::Lines(vec![json!({ "type": "result", "success": true, "content": "late" })]));
+    app.set_behavior(AppBehavior::Lines(vec![
+        json!({ "type": "result", "success": true, "content": "late" }),
+    ]));
     let (answer, ()) = tokio::join!(p.call_echo(), async {
-        app.wait_seen("/tool", 1).await;
+        app.wait_requests("/tool", 1).await;
         publish(&p.nobody(), json!([])).await;
         app.let_line_through();
     });

@@ -1,7 +1,7 @@
 //! Traces. A fake app plays the collector: it takes whatever is sent to `/tool`.
 
 use serde_json::json;
-use toolyard_testkit::{Act, FakeApp};
+use toolyard_testkit::{AppBehavior, FakeApp};
 
 use crate::platform::{ECHO, Platform};
 
@@ -18,7 +18,7 @@ fn holds(bytes: &[u8], part: &[u8]) -> bool {
 #[tokio::test]
 async fn a_call_is_sent_with_its_steps_under_the_callers_trace() {
     let collector = FakeApp::start("collector").await;
-    collector.acts(Act::Text(200, "application/x-protobuf", String::new()));
+    collector.set_behavior(AppBehavior::Text(200, "application/x-protobuf", String::new()));
     let p = traced(collector.url() + "/tool").await;
     let (_app, _device) = p.echo().await;
     let parent = format!("00-{TRACE}-00f067aa0ba902b7-01");
@@ -29,7 +29,7 @@ async fn a_call_is_sent_with_its_steps_under_the_callers_trace() {
         .await;
     let id = answer.expect(200).header("x-toolyard-call-id").to_owned();
 
-    let seen = collector.wait_seen("/tool", 1).await;
+    let seen = collector.wait_requests("/tool", 1).await;
     assert_eq!(seen.len(), 1);
     assert_eq!(seen[0].headers["content-type"], "application/x-protobuf");
     let body = &seen[0].raw;
@@ -58,15 +58,15 @@ async fn a_call_that_ends_during_a_stop_is_sent_as_well() {
     let collector = FakeApp::start("collector").await;
     let p = traced(collector.url() + "/tool").await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::Lines(vec![json!({ "type": "result", "success": true })]));
+    app.set_behavior(AppBehavior::Lines(vec![json!({ "type": "result", "success": true })]));
     let (answer, ()) = tokio::join!(p.call_echo(), async {
-        app.wait_seen("/tool", 1).await;
+        app.wait_requests("/tool", 1).await;
         p.begin_stop();
         app.let_line_through();
     });
     answer.expect(200);
     p.stop().await;
-    let sent = collector.seen("/tool");
+    let sent = collector.requests("/tool");
     assert!(sent.iter().any(|seen| holds(&seen.raw, b"com.example.echo:echo")), "{}", sent.len());
 }
 

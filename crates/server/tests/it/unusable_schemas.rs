@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use toolyard_testkit::{
-    Act,
-    upstream::{Era, List},
+    AppBehavior,
+    upstream::{OfferListKind, UpstreamEra},
 };
 
 use crate::{
@@ -27,11 +27,11 @@ fn exploding() -> Value {
 #[tokio::test]
 async fn tools_of_upstreams_with_schemas_that_are_too_costly_are_hidden() {
     let p = Platform::start().await;
-    let upstream = plain(Era::Both).await;
+    let upstream = plain(UpstreamEra::Both).await;
     let (mut input, mut output) = (tool("input"), tool("output"));
     input["inputSchema"] = exploding();
     output["outputSchema"] = exploding();
-    upstream.offer(List::Tools, vec![input, tool("good"), output]);
+    upstream.set_list(OfferListKind::Tools, vec![input, tool("good"), output]);
     let status = add(&p, "up", &upstream.url()).await;
     assert_eq!(status["setAside"].as_array().unwrap().len(), 2, "the owner sees them: {status}");
     let ada = live(&p, "ada").await;
@@ -45,7 +45,7 @@ async fn tools_of_upstreams_with_schemas_that_are_too_costly_are_hidden() {
     }
     ada.call("mcp.up:good", json!({})).await.expect(200);
     // Once it is mended it is there.
-    upstream.offer(List::Tools, vec![tool("input")]);
+    upstream.set_list(OfferListKind::Tools, vec![tool("input")]);
     refresh(&p, "up").await;
     assert_eq!(ada.tools().await, ["mcp.up:input"]);
 }
@@ -101,7 +101,7 @@ async fn a_tool_whose_checks_took_too_long_is_hidden_until_it_changes() {
     let reason = hidden(&ada, &name).await;
     assert!(reason.contains("inputSchema") && reason.contains("take too long"), "{reason}");
     assert_eq!(ada.call(&name, json!({})).await.expect(404).code(), "TOOL_NOT_FOUND");
-    assert!(app.seen("/tool").is_empty());
+    assert!(app.requests("/tool").is_empty());
 
     let plain = json!({ "type": "object" });
     publish(&p, &plain, None).await;
@@ -110,7 +110,10 @@ async fn a_tool_whose_checks_took_too_long_is_hidden_until_it_changes() {
 
     let (schema, value) = slow("results_that_take_long");
     publish(&p, &plain, Some(&schema)).await;
-    app.acts(Act::Json(200, json!({ "success": true, "content": "x", "structuredContent": value })));
+    app.set_behavior(AppBehavior::Json(
+        200,
+        json!({ "success": true, "content": "x", "structuredContent": value }),
+    ));
     let unchecked = ada.call(&name, json!({})).await.expect(502);
     assert_eq!(unchecked.code(), "INVALID_RESPONSE", "{}", unchecked.text);
     assert!(hidden(&ada, &name).await.contains("outputSchema"));

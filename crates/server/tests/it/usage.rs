@@ -96,7 +96,7 @@ async fn only_the_largest_are_told_apart() {
     for tool in 1..=15_u32 {
         for _ in 0..tool {
             number += 1;
-            p.state.stores.ledger.record(call(&p, number, &format!("{ECHO}:t{tool:02}"))).await;
+            p.state.stores.ledger.record_call(call(&p, number, &format!("{ECHO}:t{tool:02}"))).await;
         }
     }
     p.clock.advance(1);
@@ -142,7 +142,7 @@ async fn it_says_how_long_calls_took() {
     let none = json_of(&p, "latency?").await;
     assert_eq!((&none["count"], &none["p99Us"], &none["sampled"]), (&json!(0), &json!(0), &json!(false)));
     for number in 1..=100 {
-        p.state.stores.ledger.record(call(&p, number * 1_000, &format!("{ECHO}:echo"))).await;
+        p.state.stores.ledger.record_call(call(&p, number * 1_000, &format!("{ECHO}:echo"))).await;
     }
     let found = json_of(&p, "latency?").await;
     let told =
@@ -172,7 +172,7 @@ async fn a_table_has_a_row_a_call_and_no_formulas() {
     let (_app, _device) = p.echo().await;
     p.call_echo().await.expect(200);
     p.clock.advance(1);
-    p.state.stores.ledger.record(call(&p, u32::MAX, "=1+1,\"x\"")).await;
+    p.state.stores.ledger.record_call(call(&p, u32::MAX, "=1+1,\"x\"")).await;
     let answer = p.nobody().get("/api/usage/export?what=calls").await.expect(200);
     assert_eq!(answer.header("content-type"), "text/csv; charset=utf-8");
     assert_eq!(answer.header("content-disposition"), "attachment; filename=\"toolyard-calls.csv\"");
@@ -209,7 +209,7 @@ async fn a_table_has_a_row_a_call_and_no_formulas() {
 async fn only_the_newest_calls_are_looked_at_and_all_are_exported() {
     let p = Platform::start().await;
     for number in 1..=20_001 {
-        p.state.stores.ledger.record(call(&p, number, "com.example.echo:echo")).await;
+        p.state.stores.ledger.record_call(call(&p, number, "com.example.echo:echo")).await;
         if number == 1 {
             p.clock.advance(1);
         }

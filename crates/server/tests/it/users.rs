@@ -43,7 +43,7 @@ async fn there_are_at_most_so_many() {
         p.state
             .stores
             .installs
-            .install(
+            .install_app(
                 &format!("u{number:03}").parse().unwrap(),
                 &ECHO.parse().unwrap(),
                 jiff::Timestamp::UNIX_EPOCH,

@@ -81,7 +81,7 @@ async fn the_phone_uploads_a_photo_to_the_address_that_it_is_told() {
                 .header("content-type", "multipart/form-data; boundary=b")
                 .body(Full::new(body.into()))
                 .unwrap();
-            let http = HttpClient::new(Guard::open(), ClientSettings::default());
+            let http = HttpClient::new(Guard::unrestricted(), ClientSettings::default());
             assert_eq!(http.send(upload).await.unwrap().status, 200);
         });
         assert_eq!(content(answer), "A photo: image/jpeg, 4 bytes");

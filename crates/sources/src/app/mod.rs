@@ -15,22 +15,22 @@ use http::{Request, header};
 use http_body_util::Full;
 use tokio::time::Instant;
 use toolyard_core::{
-    CallContext, Reply, Tool, ToolError,
+    CallContext, CallReply, Tool, ToolError,
     catalog::AppHead,
     limits::CallLimits,
-    ports::{Clock, Passed, PassedReply, ReadyTool, Secrets, ToolSource, Waker},
+    ports::{AppWaker, Clock, ForwardedReply, ForwardedRequest, ReadyTool, SecretSealer, ToolSource},
     schema::ValidArguments,
 };
-use toolyard_net::{Guard, HttpClient, NetError, Response};
+use toolyard_net::{Guard, HttpClient, HttpResponse, NetError};
 use toolyard_protocol::{
     ErrorCode,
     app::AppKind,
-    call::{ACCEPT_FROM_APPS, Activation, AppCall, NDJSON, ReplyLine},
+    call::{ACCEPT_FROM_APPS, AppActivation, AppCall, NDJSON, ReplyLine},
     result::{McpResult, ToolResult},
     session::iso_millis,
 };
 
-use self::{reply::Answer, target::Target, targets::Targets};
+use self::{reply::AppResponse, target::AppTarget, targets::TargetCache};
 use crate::links;
 
 /// What the app source needs.
@@ -40,9 +40,9 @@ pub struct AppSourceParts {
     /// What may be called.
     pub guard: Guard,
     /// Opens the apps' signing secrets.
-    pub secrets: Arc<dyn Secrets>,
+    pub secrets: Arc<dyn SecretSealer>,
     /// Wakes apps.
-    pub waker: Arc<dyn Waker>,
+    pub waker: Arc<dyn AppWaker>,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
     /// How long a wake may take.
@@ -52,41 +52,41 @@ pub struct AppSourceParts {
 /// Runs the tools of apps.
 pub struct AppSource {
     parts: AppSourceParts,
-    targets: Targets<Target>,
+    targets: TargetCache<AppTarget>,
 }
 
 impl AppSource {
     /// A source of these parts.
     pub fn new(parts: AppSourceParts) -> Self {
-        Self { parts, targets: Targets::default() }
+        Self { parts, targets: TargetCache::default() }
     }
 
     /// Where and how the app is called: made once per revision of the app.
-    fn target(&self, app: &AppHead) -> Result<Arc<Target>, ToolError> {
+    fn target_for(&self, app: &AppHead) -> Result<Arc<AppTarget>, ToolError> {
         if let Some(target) = self.targets.get(app.package()).filter(|target| target.revision == app.revision)
         {
             return Ok(target);
         }
-        let target = Arc::new(Target::new(app, &self.parts.guard, &*self.parts.secrets)?);
-        self.targets.keep(app.package(), target.clone());
+        let target = Arc::new(AppTarget::new(app, &self.parts.guard, &*self.parts.secrets)?);
+        self.targets.insert(app.package(), target.clone());
         Ok(target)
     }
 
-    fn request(
+    fn tool_request(
         &self,
         cx: &CallContext,
         tool: &Tool,
         arguments: &ValidArguments,
-        activation: Activation,
+        activation: AppActivation,
     ) -> Result<Request<Full<Bytes>>, ToolError> {
-        let target = self.target(&tool.app)?;
+        let target = self.target_for(&tool.app)?;
         let now = self.parts.clock.now();
         let timestamp = iso_millis(now);
         let local = tool.definition.name.as_str();
         let call = AppCall::new(local, arguments.raw(), &cx.user, &cx.id, &timestamp, activation);
-        let body = serde_json::to_vec(&call).map_err(|error| unsendable(tool, error))?;
-        request::post(cx, &target, &target.tool, ACCEPT_FROM_APPS, now, body)
-            .map_err(|error| unsendable(tool, error))
+        let body = serde_json::to_vec(&call).map_err(|error| unsendable_error(tool, error))?;
+        request::signed_post(cx, &target, &target.tool, ACCEPT_FROM_APPS, now, body)
+            .map_err(|error| unsendable_error(tool, error))
     }
 }
 
@@ -97,10 +97,10 @@ impl ToolSource for AppSource {
         cx: &'a CallContext,
         tool: &'a Tool,
     ) -> Result<Box<dyn ReadyTool + 'a>, ToolError> {
-        self.target(&tool.app)?;
+        self.target_for(&tool.app)?;
         let details = &tool.app.record.details;
         let activation = match details.kind {
-            AppKind::ToolsOnly => Activation::WasReady,
+            AppKind::ToolsOnly => AppActivation::WasReady,
             AppKind::Session => {
                 let wake = Instant::now() + self.parts.limits.wake_timeout_for(details.wake_timeout_ms);
                 self.parts.waker.ensure_running(&cx.user, &tool.app, wake.min(cx.deadline)).await?
@@ -109,14 +109,14 @@ impl ToolSource for AppSource {
         Ok(Box::new(AwakeApp { source: self, cx, tool, activation }))
     }
 
-    async fn pass_on(
+    async fn forward_request(
         &self,
         cx: &CallContext,
         app: &AppHead,
-        request: &Passed,
-    ) -> Result<PassedReply, ToolError> {
-        let result = self.ask(cx, app, request).await?;
-        Ok(PassedReply::Done(links::mapped(app.package(), result)))
+        request: &ForwardedRequest,
+    ) -> Result<ForwardedReply, ToolError> {
+        let result = self.request_item(cx, app, request).await?;
+        Ok(ForwardedReply::Done(links::map_resource_links(app.package(), result)))
     }
 }
 
@@ -125,42 +125,44 @@ struct AwakeApp<'a> {
     source: &'a AppSource,
     cx: &'a CallContext,
     tool: &'a Tool,
-    activation: Activation,
+    activation: AppActivation,
 }
 
 #[async_trait]
 impl ReadyTool for AwakeApp<'_> {
-    async fn invoke(self: Box<Self>, arguments: &ValidArguments) -> Result<Reply, ToolError> {
+    async fn invoke(self: Box<Self>, arguments: &ValidArguments) -> Result<CallReply, ToolError> {
         let Self { source, cx, tool, activation } = *self;
         let parts = &source.parts;
-        let request = source.request(cx, tool, arguments, activation)?;
+        let request = source.tool_request(cx, tool, arguments, activation)?;
         cx.delivery.set_pending();
         let sent = parts.http.send_noting(request, || cx.delivery.set_sent()).await;
-        let answered = sent.map_err(|error| not_answered(cx, tool, error))?;
-        let answer = Answer { tool, status: answered.status };
+        let answered = sent.map_err(|error| no_response_error(cx, tool, error))?;
+        let answer = AppResponse { tool, status: answered.status };
         let limit = parts.limits.result_bytes;
         let is_connected = || parts.waker.is_connected(&cx.user, tool.app.package());
-        let result = if comes_in_lines(&answered) {
-            let body = last_line(cx, answered, limit).await.map_err(|error| not_answered(cx, tool, error))?;
-            answer.read(&body, is_connected)
+        let result = if is_line_stream(&answered) {
+            let body = read_result_line(cx, answered, limit)
+                .await
+                .map_err(|error| no_response_error(cx, tool, error))?;
+            answer.read_result(&body, is_connected)
         } else {
-            let body = answered.bytes(limit).await.map_err(|error| not_answered(cx, tool, error))?;
-            answer.read(&body, is_connected)
+            let body = answered.bytes(limit).await.map_err(|error| no_response_error(cx, tool, error))?;
+            answer.read_result(&body, is_connected)
         };
-        result.map(|result| Reply::Done(readable(&tool.app, result)))
+        result.map(|result| CallReply::Done(with_mapped_links(&tool.app, result)))
     }
 }
 
 /// A result in which the app's links to its resources can be read here. An app without resources links to the world.
-fn readable(app: &AppHead, result: ToolResult) -> ToolResult {
-    if !app.has_resources || !links::are_in(result.mcp.raw()) {
+fn with_mapped_links(app: &AppHead, result: ToolResult) -> ToolResult {
+    if !app.has_resources || !links::has_resource_links(result.mcp.raw()) {
         return result;
     }
-    let mcp = McpResult::from_raw(links::mapped(app.package(), result.mcp.raw().to_owned()));
+    let mcp = McpResult::from_raw(links::map_resource_links(app.package(), result.mcp.raw().to_owned()));
     ToolResult { mcp: mcp.unwrap_or(result.mcp), ..result }
 }
 
-fn comes_in_lines(response: &Response) -> bool {
+fn is_line_stream(response: &HttpResponse) -> bool {
     let kind = response.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     kind.is_some_and(|kind| {
         kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case(NDJSON))
@@ -168,11 +170,11 @@ fn comes_in_lines(response: &Response) -> bool {
 }
 
 /// Passes progress on until the result line; without one the answer was cut.
-async fn last_line(cx: &CallContext, response: Response, limit: usize) -> Result<Bytes, NetError> {
-    let mut lines = response.lines(limit, limit);
+async fn read_result_line(cx: &CallContext, response: HttpResponse, limit: usize) -> Result<Bytes, NetError> {
+    let mut lines = response.into_lines(limit, limit);
     while let Some(line) = lines.next().await? {
         match serde_json::from_slice(&line) {
-            Ok(ReplyLine::Progress(progress)) => cx.notices.progress(progress),
+            Ok(ReplyLine::Progress(progress)) => cx.notices.send_progress(progress),
             Ok(ReplyLine::Unknown) => {}
             // What is no line of ours is read as an answer, and refused there in words.
             Ok(ReplyLine::Result) | Err(_) => return Ok(line),
@@ -181,12 +183,12 @@ async fn last_line(cx: &CallContext, response: Response, limit: usize) -> Result
     Err(NetError::Broken { detail: "the lines ended without a result".to_owned() })
 }
 
-fn unsendable(tool: &Tool, error: impl std::fmt::Display) -> ToolError {
+fn unsendable_error(tool: &Tool, error: impl std::fmt::Display) -> ToolError {
     ToolError::new(ErrorCode::InvalidRequest, format!("The call of {} cannot be sent to its app.", tool.name))
-        .because(error)
+        .with_cause(error)
 }
 
-fn not_answered(cx: &CallContext, tool: &Tool, error: NetError) -> ToolError {
+fn no_response_error(cx: &CallContext, tool: &Tool, error: NetError) -> ToolError {
     let app = tool.app.package();
     let (code, text) = match &error {
         NetError::Refused(_) => {
@@ -204,7 +206,7 @@ fn not_answered(cx: &CallContext, tool: &Tool, error: NetError) -> ToolError {
         NetError::Broken { .. } => {
             let text =
                 format!("{app} broke off before it had answered; {} may or may not have run.", tool.name);
-            return cx.connection_lost(text).because(error);
+            return cx.connection_lost(text).with_cause(error);
         }
         NetError::TooLarge { limit } => {
             let text =
@@ -212,5 +214,5 @@ fn not_answered(cx: &CallContext, tool: &Tool, error: NetError) -> ToolError {
             (ErrorCode::InvalidResponse, text)
         }
     };
-    ToolError::new(code, text).because(error)
+    ToolError::new(code, text).with_cause(error)
 }

@@ -10,13 +10,13 @@ use serde_json::value::RawValue;
 use toolyard_core::{
     CallContext, ToolError,
     catalog::AppHead,
-    ports::{Passed, PassedMethod},
+    ports::{ForwardedMethod, ForwardedRequest},
 };
 use toolyard_net::NetError;
 use toolyard_protocol::{
     ErrorCode,
     call::AppReply,
-    items::ask::{AskContext, NOT_FOUND, PromptAsk, ResourceAsk},
+    items::request::{AppRequestContext, NOT_FOUND, PromptRequest, ResourceRequest},
     raw::{RawFields, to_raw},
     session::iso_millis,
 };
@@ -25,66 +25,69 @@ use super::{AppSource, reply, request};
 
 /// What an app can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum AppItemKind {
     Prompt,
     Resource,
 }
 
 impl AppSource {
     /// Asks the app, and gives back what it said as it came.
-    pub(super) async fn ask(
+    pub(super) async fn request_item(
         &self,
         cx: &CallContext,
         app: &AppHead,
-        passed: &Passed,
+        passed: &ForwardedRequest,
     ) -> Result<Box<RawValue>, ToolError> {
         let wanted = match passed.method {
-            PassedMethod::GetPrompt => Wanted::Prompt,
-            PassedMethod::ReadResource if app.has_resources => Wanted::Resource,
-            PassedMethod::ReadResource
-            | PassedMethod::Complete
-            | PassedMethod::Subscribe
-            | PassedMethod::Unsubscribe => return Err(not_offered(app, passed.method)),
+            ForwardedMethod::GetPrompt => AppItemKind::Prompt,
+            ForwardedMethod::ReadResource if app.has_resources => AppItemKind::Resource,
+            ForwardedMethod::ReadResource
+            | ForwardedMethod::Complete
+            | ForwardedMethod::Subscribe
+            | ForwardedMethod::Unsubscribe => return Err(not_offered(app, passed.method)),
         };
-        let asked = Asked { app, name: &passed.name, wanted };
-        let request = self.asking(cx, &asked, passed)?;
-        let answered = self.parts.http.send(request).await.map_err(|error| asked.not_answered(error))?;
+        let asked = ItemRequest { app, name: &passed.name, wanted };
+        let request = self.item_request(cx, &asked, passed)?;
+        let answered = self.parts.http.send(request).await.map_err(|error| asked.no_response_error(error))?;
         let status = answered.status;
         let body = answered
             .bytes(self.parts.limits.result_bytes)
             .await
-            .map_err(|error| asked.not_answered(error))?;
-        asked.read(status, &body)
+            .map_err(|error| asked.no_response_error(error))?;
+        asked.read_reply(status, &body)
     }
 
-    fn asking(
+    fn item_request(
         &self,
         cx: &CallContext,
-        asked: &Asked<'_>,
-        passed: &Passed,
+        asked: &ItemRequest<'_>,
+        passed: &ForwardedRequest,
     ) -> Result<Request<Full<Bytes>>, ToolError> {
-        let target = self.target(asked.app)?;
+        let target = self.target_for(asked.app)?;
         let now = self.parts.clock.now();
-        let context =
-            AskContext { user_id: cx.user.clone(), timestamp: iso_millis(now), call_id: cx.id.clone() };
+        let context = AppRequestContext {
+            user_id: cx.user.clone(),
+            timestamp: iso_millis(now),
+            call_id: cx.id.clone(),
+        };
         let name = passed.name.clone();
         let (to, body) = match asked.wanted {
-            Wanted::Prompt => {
-                let arguments = arguments_of(passed)?;
-                (&target.prompt, to_raw(&PromptAsk { name, arguments, context }))
+            AppItemKind::Prompt => {
+                let arguments = prompt_arguments(passed)?;
+                (&target.prompt, to_raw(&PromptRequest { name, arguments, context }))
             }
-            Wanted::Resource => (&target.resource, to_raw(&ResourceAsk { uri: name, context })),
+            AppItemKind::Resource => (&target.resource, to_raw(&ResourceRequest { uri: name, context })),
         };
         let body = body.get().as_bytes().to_vec();
-        request::post(cx, &target, to, "application/json", now, body).map_err(|error| {
-            let text = format!("{} cannot be asked for {}.", asked.app.package(), asked.what());
-            ToolError::new(ErrorCode::InvalidRequest, text).because(error)
+        request::signed_post(cx, &target, to, "application/json", now, body).map_err(|error| {
+            let text = format!("{} cannot be asked for {}.", asked.app.package(), asked.describe());
+            ToolError::new(ErrorCode::InvalidRequest, text).with_cause(error)
         })
     }
 }
 
 /// The arguments of a prompt: an object, empty where nothing was said.
-fn arguments_of(passed: &Passed) -> Result<Box<RawValue>, ToolError> {
+fn prompt_arguments(passed: &ForwardedRequest) -> Result<Box<RawValue>, ToolError> {
     let params: RawFields = serde_json::from_str(passed.params.get()).unwrap_or_default();
     match params.get("arguments") {
         Some(raw) if raw.get().starts_with('{') => Ok(raw.to_owned()),
@@ -96,83 +99,83 @@ fn arguments_of(passed: &Passed) -> Result<Box<RawValue>, ToolError> {
     }
 }
 
-fn not_offered(app: &AppHead, method: PassedMethod) -> ToolError {
+fn not_offered(app: &AppHead, method: ForwardedMethod) -> ToolError {
     ToolError::new(ErrorCode::ToolNotFound, format!("{} does not offer {}.", app.package(), method.as_str()))
 }
 
 /// One request, for whoever reads its answer.
-struct Asked<'a> {
+struct ItemRequest<'a> {
     app: &'a AppHead,
     name: &'a str,
-    wanted: Wanted,
+    wanted: AppItemKind,
 }
 
-impl Asked<'_> {
-    fn what(&self) -> String {
+impl ItemRequest<'_> {
+    fn describe(&self) -> String {
         let name: String = self.name.chars().take(200).collect();
         match self.wanted {
-            Wanted::Prompt => format!("the prompt {name}"),
-            Wanted::Resource => format!("the resource {name}"),
+            AppItemKind::Prompt => format!("the prompt {name}"),
+            AppItemKind::Resource => format!("the resource {name}"),
         }
     }
 
-    fn read(&self, status: StatusCode, body: &[u8]) -> Result<Box<RawValue>, ToolError> {
+    fn read_reply(&self, status: StatusCode, body: &[u8]) -> Result<Box<RawValue>, ToolError> {
         // An app without these addresses says so as HTTP does; one that was built with our SDK in words as well.
         if status == StatusCode::NOT_FOUND {
-            return Err(self.not_found());
+            return Err(self.not_found_error());
         }
         let said = serde_json::from_slice::<AppReply<'_>>(body);
         match said {
-            Ok(said) if !status.is_success() || has_failed(&said) => Err(self.failed(status, &said)),
+            Ok(said) if !status.is_success() || has_failed(&said) => Err(self.failure_error(status, &said)),
             Err(_) if !status.is_success() => Err(self.http_error(status)),
-            Ok(_) => self.result(body),
-            Err(error) => Err(self.unreadable(error)),
+            Ok(_) => self.check_result(body),
+            Err(error) => Err(self.unreadable_error(error)),
         }
     }
 
     /// The answer as it came, once it has the shape that MCP clients rely on.
-    fn result(&self, body: &[u8]) -> Result<Box<RawValue>, ToolError> {
+    fn check_result(&self, body: &[u8]) -> Result<Box<RawValue>, ToolError> {
         let shape = match self.wanted {
-            Wanted::Prompt => serde_json::from_slice::<PromptShape>(body).map(drop),
-            Wanted::Resource => serde_json::from_slice::<ResourceShape>(body).map(drop),
+            AppItemKind::Prompt => serde_json::from_slice::<PromptShape>(body).map(drop),
+            AppItemKind::Resource => serde_json::from_slice::<ResourceShape>(body).map(drop),
         };
-        shape.and_then(|()| serde_json::from_slice(body)).map_err(|error| self.unreadable(error))
+        shape.and_then(|()| serde_json::from_slice(body)).map_err(|error| self.unreadable_error(error))
     }
 
-    fn failed(&self, status: StatusCode, said: &AppReply<'_>) -> ToolError {
-        let Some(error) = reply::error_of(said) else { return self.http_error(status) };
+    fn failure_error(&self, status: StatusCode, said: &AppReply<'_>) -> ToolError {
+        let Some(error) = reply::reply_error(said) else { return self.http_error(status) };
         if error.code == NOT_FOUND {
-            return self.not_found();
+            return self.not_found_error();
         }
         let code = match ErrorCode::from_wire(&error.code) {
-            Some(ErrorCode::ToolNotFound | ErrorCode::ToolNotHandled) => return self.not_found(),
+            Some(ErrorCode::ToolNotFound | ErrorCode::ToolNotHandled) => return self.not_found_error(),
             Some(ErrorCode::HandlerError) => ErrorCode::HandlerError,
             // A fault of the request, which MCP tells as one.
             Some(ErrorCode::InvalidArguments) => ErrorCode::InvalidRequest,
             _ => ErrorCode::ExecutionError,
         };
-        let fallback = || format!("{} could not give {}.", self.app.package(), self.what());
-        let message = Some(reply::shown(&error.message)).filter(|message| !message.is_empty());
+        let fallback = || format!("{} could not give {}.", self.app.package(), self.describe());
+        let message = Some(reply::truncate_message(&error.message)).filter(|message| !message.is_empty());
         ToolError::new(code, message.unwrap_or_else(fallback))
-            .because(format!("the app's code: {}", error.code))
+            .with_cause(format!("the app's code: {}", error.code))
     }
 
-    fn not_found(&self) -> ToolError {
-        let text = format!("{} says that it does not know {}.", self.app.package(), self.what());
+    fn not_found_error(&self) -> ToolError {
+        let text = format!("{} says that it does not know {}.", self.app.package(), self.describe());
         ToolError::new(ErrorCode::ToolNotHandled, text)
     }
 
-    fn unreadable(&self, error: serde_json::Error) -> ToolError {
+    fn unreadable_error(&self, error: serde_json::Error) -> ToolError {
         let expected = match self.wanted {
-            Wanted::Prompt => "`messages`, each with `role` and `content`",
-            Wanted::Resource => "`contents`, each with `uri` and `text` or `blob`",
+            AppItemKind::Prompt => "`messages`, each with `role` and `content`",
+            AppItemKind::Resource => "`contents`, each with `uri` and `text` or `blob`",
         };
         let text = format!(
             "{} answered with something that is not {}: expected {expected}.",
             self.app.package(),
-            self.what()
+            self.describe()
         );
-        ToolError::new(ErrorCode::InvalidResponse, text).because(error)
+        ToolError::new(ErrorCode::InvalidResponse, text).with_cause(error)
     }
 
     /// Asking again does no harm: nothing is done by it.
@@ -181,7 +184,7 @@ impl Asked<'_> {
         ToolError::new(ErrorCode::HttpError, text).retryable_if(status.is_server_error())
     }
 
-    fn not_answered(&self, error: NetError) -> ToolError {
+    fn no_response_error(&self, error: NetError) -> ToolError {
         let app = self.app.package();
         let (code, text) = match &error {
             NetError::Refused(_) => {
@@ -192,10 +195,10 @@ impl Asked<'_> {
                 (ErrorCode::InvalidResponse, format!("{app} broke off before it had answered."))
             }
             NetError::TooLarge { limit } => {
-                (ErrorCode::InvalidResponse, format!("{} is larger than {limit} bytes.", self.what()))
+                (ErrorCode::InvalidResponse, format!("{} is larger than {limit} bytes.", self.describe()))
             }
         };
-        ToolError::new(code, text).because(error)
+        ToolError::new(code, text).with_cause(error)
     }
 }
 

@@ -12,31 +12,35 @@ use toolyard_protocol::{
 /// Longest message of an app that goes on to the caller, in characters.
 const MAX_MESSAGE_CHARS: usize = 2_000;
 /// What is said where an app claims the display without a connection to it.
-const NOT_SHOWN: &str = "The app took the call, but it is not connected, so nothing was shown.";
+const NOT_CONNECTED_TEXT: &str = "The app took the call, but it is not connected, so nothing was shown.";
 
 /// An answer of which only the status is known yet.
-pub(super) struct Answer<'a> {
+pub(super) struct AppResponse<'a> {
     pub(super) tool: &'a Tool,
     pub(super) status: StatusCode,
 }
 
-impl Answer<'_> {
+impl AppResponse<'_> {
     /// Reads the body. `is_connected` says whether the app's socket is open: without it nobody shows anything.
-    pub(super) fn read(&self, body: &[u8], is_connected: impl Fn() -> bool) -> Result<ToolResult, ToolError> {
+    pub(super) fn read_result(
+        &self,
+        body: &[u8],
+        is_connected: impl Fn() -> bool,
+    ) -> Result<ToolResult, ToolError> {
         let reply = serde_json::from_slice::<AppReply<'_>>(body);
         match (self.status.is_success(), reply) {
-            (true, Ok(reply)) => self.succeeded(body, reply, is_connected),
+            (true, Ok(reply)) => self.success_result(body, reply, is_connected),
             (true, Err(error)) => {
                 let text =
                     format!("The app of {} answered with something that is no tool result.", self.tool.name);
-                Err(ToolError::new(ErrorCode::InvalidResponse, text).because(error))
+                Err(ToolError::new(ErrorCode::InvalidResponse, text).with_cause(error))
             }
-            (false, Ok(reply)) => Err(self.failed(&reply)),
+            (false, Ok(reply)) => Err(self.failure_error(&reply)),
             (false, Err(_)) => Err(self.http_error()),
         }
     }
 
-    fn succeeded(
+    fn success_result(
         &self,
         body: &[u8],
         reply: AppReply<'_>,
@@ -44,15 +48,15 @@ impl Answer<'_> {
     ) -> Result<ToolResult, ToolError> {
         let extensions = reply.mentra_extensions.clone().unwrap_or_default();
         let result = match (reply.success, reply.status.as_deref(), reply.reply) {
-            (Some(true), _, _) => ToolResult { mcp: content(&reply), extensions },
-            (Some(false), _, _) => return Err(self.failed(&reply)),
+            (Some(true), _, _) => ToolResult { mcp: reply_content(&reply), extensions },
+            (Some(false), _, _) => return Err(self.failure_error(&reply)),
             (None, Some("success"), Some(reply)) => old_reply(reply),
             (None, Some("success"), None) => return Err(self.not_handled()),
-            (None, Some("error"), _) => return Err(self.failed(&reply)),
+            (None, Some("error"), _) => return Err(self.failure_error(&reply)),
             // A bare MCP result stays as it came, whether it says that it is an error or not.
             (None, _, None) if reply.content.is_some_and(is_list) => {
                 let mcp = serde_json::from_slice(body).ok().and_then(McpResult::from_raw);
-                ToolResult { mcp: mcp.unwrap_or_else(|| content(&reply)), extensions }
+                ToolResult { mcp: mcp.unwrap_or_else(|| reply_content(&reply)), extensions }
             }
             (None, _, _) => {
                 let text =
@@ -60,21 +64,25 @@ impl Answer<'_> {
                 return Err(ToolError::new(ErrorCode::InvalidResponse, text));
             }
         };
-        Ok(honest(result, is_connected))
+        Ok(correct_display_claim(result, is_connected))
     }
 
-    fn failed(&self, reply: &AppReply<'_>) -> ToolError {
-        let Some(error) = error_of(reply) else { return self.http_error() };
+    fn failure_error(&self, reply: &AppReply<'_>) -> ToolError {
+        let Some(error) = reply_error(reply) else { return self.http_error() };
         let code = match ErrorCode::from_wire(&error.code) {
             Some(ErrorCode::ToolNotFound | ErrorCode::ToolNotHandled) => return self.not_handled(),
             Some(ErrorCode::HandlerError) => ErrorCode::HandlerError,
             // Whatever else an app says, all that is known is that it failed.
             _ => ErrorCode::ExecutionError,
         };
-        let message = shown(&error.message);
+        let message = truncate_message(&error.message);
         let message = if message.is_empty() { format!("{} failed.", self.tool.name) } else { message };
         let failed = ToolError::new(code, message);
-        if error.code.is_empty() { failed } else { failed.because(format!("the app's code: {}", error.code)) }
+        if error.code.is_empty() {
+            failed
+        } else {
+            failed.with_cause(format!("the app's code: {}", error.code))
+        }
     }
 
     fn not_handled(&self) -> ToolError {
@@ -94,7 +102,7 @@ impl Answer<'_> {
 }
 
 /// What failed, in either form.
-pub(super) fn error_of(reply: &AppReply<'_>) -> Option<AppError> {
+pub(super) fn reply_error(reply: &AppReply<'_>) -> Option<AppError> {
     let error = reply.error.and_then(|raw| serde_json::from_str::<AppError>(raw.get()).ok());
     error.or_else(|| {
         let message = reply.message.as_deref()?.to_owned();
@@ -103,20 +111,22 @@ pub(super) fn error_of(reply: &AppReply<'_>) -> Option<AppError> {
 }
 
 /// A message of an app, cut.
-pub(super) fn shown(message: &str) -> String {
+pub(super) fn truncate_message(message: &str) -> String {
     message.chars().take(MAX_MESSAGE_CHARS).collect()
 }
 
 /// The content of the new form: text, content blocks, or anything structured.
-fn content(reply: &AppReply<'_>) -> McpResult {
+fn reply_content(reply: &AppReply<'_>) -> McpResult {
     match (reply.content, reply.structured_content) {
-        (Some(content), structured) if is_list_of_blocks(content) => McpResult::blocks(content, structured),
+        (Some(content), structured) if is_list_of_blocks(content) => {
+            McpResult::from_blocks(content, structured)
+        }
         (Some(content), None) => text_or_structured(content),
         (Some(content), Some(structured)) => match serde_json::from_str::<String>(content.get()) {
-            Ok(text) => McpResult::text(&text).with_structured(structured),
-            Err(_) => McpResult::structured(structured),
+            Ok(text) => McpResult::from_text(&text).with_structured(structured),
+            Err(_) => McpResult::from_structured(structured),
         },
-        (None, Some(structured)) => McpResult::structured(structured),
+        (None, Some(structured)) => McpResult::from_structured(structured),
         (None, None) => McpResult::empty(),
     }
 }
@@ -126,22 +136,22 @@ fn old_reply(reply: &RawValue) -> ToolResult {
         let extensions = ResultExtensions { suppress_voice_response: true, ..ResultExtensions::default() };
         return ToolResult { mcp: McpResult::empty(), extensions };
     }
-    ToolResult::plain(text_or_structured(reply))
+    ToolResult::from_mcp(text_or_structured(reply))
 }
 
 fn text_or_structured(raw: &RawValue) -> McpResult {
     match serde_json::from_str::<std::borrow::Cow<'_, str>>(raw.get()) {
-        Ok(text) => McpResult::text(&text),
-        Err(_) => McpResult::structured(raw),
+        Ok(text) => McpResult::from_text(&text),
+        Err(_) => McpResult::from_structured(raw),
     }
 }
 
 /// An app that is not connected shows nothing, whatever it claims.
-fn honest(mut result: ToolResult, is_connected: impl Fn() -> bool) -> ToolResult {
+fn correct_display_claim(mut result: ToolResult, is_connected: impl Fn() -> bool) -> ToolResult {
     if result.extensions.suppress_voice_response && !is_connected() {
         result.extensions.suppress_voice_response = false;
         if result.mcp.parts().content.is_empty() && result.mcp.parts().structured_content.is_none() {
-            result.mcp = McpResult::text(NOT_SHOWN);
+            result.mcp = McpResult::from_text(NOT_CONNECTED_TEXT);
         }
     }
     result

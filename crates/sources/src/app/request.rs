@@ -11,15 +11,15 @@ use toolyard_core::{CallContext, Caller};
 use toolyard_net::sign_all;
 use toolyard_protocol::call::IDEMPOTENCY_KEY;
 
-use super::target::Target;
+use super::target::AppTarget;
 
 const APP_API_KEY: HeaderName = HeaderName::from_static("x-app-api-key");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// A request with this body to one of the app's addresses.
-pub(super) fn post(
+pub(super) fn signed_post(
     cx: &CallContext,
-    target: &Target,
+    target: &AppTarget,
     to: &Uri,
     accept: &'static str,
     now: Timestamp,

@@ -1,13 +1,13 @@
 //! Where and how one app is called.
 
 use http::{HeaderValue, Uri};
-use toolyard_core::{ToolError, catalog::AppHead, ports::Secrets};
+use toolyard_core::{ToolError, catalog::AppHead, ports::SecretSealer};
 use toolyard_net::{Guard, OutsideUrl, SigningKey};
 use toolyard_protocol::ErrorCode;
 
 /// Everything about calls to one revision of an app that does not change from call to call.
 #[derive(Debug)]
-pub(super) struct Target {
+pub(super) struct AppTarget {
     pub(super) revision: u64,
     /// `{publicUrl}/tool`
     pub(super) tool: Uri,
@@ -20,22 +20,22 @@ pub(super) struct Target {
     pub(super) keys: Vec<SigningKey>,
 }
 
-impl Target {
-    pub(super) fn new(app: &AppHead, guard: &Guard, secrets: &dyn Secrets) -> Result<Self, ToolError> {
+impl AppTarget {
+    pub(super) fn new(app: &AppHead, guard: &Guard, secrets: &dyn SecretSealer) -> Result<Self, ToolError> {
         let unavailable = |text: String| ToolError::new(ErrorCode::AppNotAvailable, text);
         let (record, package) = (&app.record, app.package());
         let url = record.details.public_url.as_deref().filter(|url| !url.is_empty());
         let url = url.ok_or_else(|| unavailable(format!("{package} has no public URL yet.")))?;
         let url = OutsideUrl::parse(url, guard).map_err(|error| {
-            unavailable(format!("The address of {package} is not allowed here.")).because(error)
+            unavailable(format!("The address of {package} is not allowed here.")).with_cause(error)
         })?;
-        let open = |sealed: &Vec<u8>| secrets.open(sealed).map(|secret| SigningKey::new(&secret));
+        let open = |sealed: &Vec<u8>| secrets.unseal(sealed).map(|secret| SigningKey::new(&secret));
         let known = record.keys().ok_or_else(|| unavailable(format!("{package} is not an app.")))?;
         let keys = known.signing.iter().map(open).collect::<Result<_, _>>().map_err(|error| {
             unavailable(format!("{package} cannot be called until its signing secret is made anew."))
-                .because(error)
+                .with_cause(error)
         })?;
-        let legacy_key = record.details.legacy && is_private_way(url.uri());
+        let legacy_key = record.details.legacy && is_private_connection(url.uri());
         let legacy_key =
             legacy_key.then(|| HeaderValue::try_from(hex::encode(known.key_hash)).ok()).flatten();
         Ok(Self {
@@ -49,7 +49,7 @@ impl Target {
     }
 }
 
-fn is_private_way(url: &Uri) -> bool {
+fn is_private_connection(url: &Uri) -> bool {
     let loopback = |host: &str| {
         let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
         address.map_or(host == "localhost", |address| address.is_loopback())

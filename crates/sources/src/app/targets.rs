@@ -6,24 +6,24 @@ use dashmap::DashMap;
 use toolyard_protocol::PackageName;
 
 /// Apps of which something is kept. When there are as many, all go: what is made again takes microseconds.
-const MAX_KEPT: usize = 4_096;
+const MAX_TARGETS: usize = 4_096;
 
 /// One thing for each app, within a bound.
-pub(super) struct Targets<T>(DashMap<PackageName, Arc<T>>);
+pub(super) struct TargetCache<T>(DashMap<PackageName, Arc<T>>);
 
-impl<T> Default for Targets<T> {
+impl<T> Default for TargetCache<T> {
     fn default() -> Self {
         Self(DashMap::new())
     }
 }
 
-impl<T> Targets<T> {
+impl<T> TargetCache<T> {
     pub(super) fn get(&self, package: &PackageName) -> Option<Arc<T>> {
         self.0.get(package).map(|target| target.clone())
     }
 
-    pub(super) fn keep(&self, package: &PackageName, target: Arc<T>) {
-        if self.0.len() >= MAX_KEPT && !self.0.contains_key(package) {
+    pub(super) fn insert(&self, package: &PackageName, target: Arc<T>) {
+        if self.0.len() >= MAX_TARGETS && !self.0.contains_key(package) {
             self.0.clear();
             self.0.shrink_to_fit();
         }
@@ -37,14 +37,14 @@ mod tests {
 
     #[test]
     fn what_is_kept_has_a_bound() {
-        let targets = Targets::default();
+        let targets = TargetCache::default();
         let package = |number: usize| -> PackageName { format!("com.many.app{number}").parse().unwrap() };
-        for number in 0..MAX_KEPT {
-            targets.keep(&package(number), Arc::new(number));
+        for number in 0..MAX_TARGETS {
+            targets.insert(&package(number), Arc::new(number));
         }
-        targets.keep(&package(0), Arc::new(7));
-        assert_eq!((targets.0.len(), *targets.get(&package(0)).unwrap()), (MAX_KEPT, 7));
-        targets.keep(&package(MAX_KEPT), Arc::new(8));
-        assert_eq!((targets.0.len(), *targets.get(&package(MAX_KEPT)).unwrap()), (1, 8));
+        targets.insert(&package(0), Arc::new(7));
+        assert_eq!((targets.0.len(), *targets.get(&package(0)).unwrap()), (MAX_TARGETS, 7));
+        targets.insert(&package(MAX_TARGETS), Arc::new(8));
+        assert_eq!((targets.0.len(), *targets.get(&package(MAX_TARGETS)).unwrap()), (1, 8));
     }
 }

@@ -10,14 +10,14 @@ use toolyard_core::ToolError;
 use toolyard_net::{Guard, HttpClient};
 use toolyard_protocol::{ErrorCode, UserId};
 use toolyard_sandbox::{
-    Host, Limits, SandboxError,
+    SandboxError, SandboxHost, SandboxLimits,
     process::{
         NativeFunction, NativeRequest, PoolParts, RunOwner, SlotLimits, WorkerCommand, WorkerError,
         WorkerPool,
     },
 };
 use toolyard_toolbox::{
-    Output,
+    ToolboxOutput,
     calculate::{CalculateArguments, CalculateError, calculate, calculate_here},
 };
 
@@ -60,46 +60,46 @@ impl Calculator {
         Self { setup, workers: OnceCell::new(), threads, http, guard }
     }
 
-    pub(super) async fn run(
+    pub(super) async fn run_calculation(
         &self,
         arguments: CalculateArguments,
         user: &UserId,
         cancel: CancellationToken,
         left: Duration,
-    ) -> Result<Output, ToolError> {
+    ) -> Result<ToolboxOutput, ToolError> {
         let failed = |error: CalculateError| ToolError::new(ErrorCode::ExecutionError, error.to_string());
         let Some(command) = &self.setup.worker else {
-            let place = Arc::clone(&self.threads).try_acquire_owned().map_err(|_| busy())?;
+            let place = Arc::clone(&self.threads).try_acquire_owned().map_err(|_| busy_error())?;
             return calculate(arguments, self.setup.limit.min(left), place).await.map_err(failed);
         };
         let workers = self
             .workers
-            .get_or_try_init(|| self.start(command))
+            .get_or_try_init(|| self.start_workers(command))
             .await
-            .map_err(|error| failed(CalculateError::Failed).because(error.to_string()))?;
+            .map_err(|error| failed(CalculateError::Failed).with_cause(error.to_string()))?;
         let args = to_raw_value(&arguments).unwrap_or_else(|_| RawValue::NULL.to_owned());
         let owner = RunOwner { user: user.as_str().into(), content: "calculate".into() };
         let called = workers.call_native(NativeRequest { name: CALCULATE.name, args, owner }, cancel).await;
         match called {
             Ok(outcome) => serde_json::from_str(outcome.json.get())
-                .map_err(|error| failed(CalculateError::Failed).because(error.to_string())),
+                .map_err(|error| failed(CalculateError::Failed).with_cause(error.to_string())),
             Err(SandboxError::Thrown { text, .. }) => Err(ToolError::new(ErrorCode::ExecutionError, text)),
             Err(SandboxError::TimedOut { .. } | SandboxError::TooMuchWork { .. }) => {
                 Err(failed(CalculateError::TooSlow))
             }
-            Err(SandboxError::Busy | SandboxError::TooManyRuns { .. }) => Err(busy()),
+            Err(SandboxError::Busy | SandboxError::TooManyRuns { .. }) => Err(busy_error()),
             Err(SandboxError::Cancelled) => {
                 Err(ToolError::new(ErrorCode::Cancelled, "The calculation was cancelled."))
             }
-            Err(error) => Err(failed(CalculateError::Failed).because(error.to_string())),
+            Err(error) => Err(failed(CalculateError::Failed).with_cause(error.to_string())),
         }
     }
 
-    async fn start(&self, command: &WorkerCommand) -> Result<WorkerPool, WorkerError> {
+    async fn start_workers(&self, command: &WorkerCommand) -> Result<WorkerPool, WorkerError> {
         let limit = self.setup.limit;
-        let limits = Limits { time: limit, compute: limit, grace: GRACE, ..Limits::default() };
+        let limits = SandboxLimits { time: limit, compute: limit, grace: GRACE, ..SandboxLimits::default() };
         // A calculation calls nothing, so it needs neither time nor chance.
-        let host = Host {
+        let host = SandboxHost {
             client: self.http.clone(),
             guard: self.guard.clone(),
             clock: Arc::new(|| 0),
@@ -112,7 +112,7 @@ impl Calculator {
     }
 }
 
-fn busy() -> ToolError {
+fn busy_error() -> ToolError {
     let text = "Too many other calculations are under way, so this one did not run; try again.";
     ToolError::new(ErrorCode::Overloaded, text)
 }

@@ -23,8 +23,8 @@ use async_trait::async_trait;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 use toolyard_core::{
-    CallContext, Reply, Tool, ToolError,
-    kept::KeptResults,
+    CallContext, CallReply, Tool, ToolError,
+    long_results::LongResults,
     ports::{Clock, ReadyTool, ToolSearch, ToolSource},
     schema::ValidArguments,
 };
@@ -35,8 +35,8 @@ use toolyard_protocol::{
     result::{McpResult, ToolResult},
 };
 use toolyard_toolbox::{
-    Output,
-    files::{self, Roots},
+    ToolboxOutput,
+    files::{self, FileRoots},
     page, time,
     web_search::{self, SearchSettings},
 };
@@ -45,8 +45,8 @@ pub(crate) use self::calculator::CALCULATE;
 use self::calculator::Calculator;
 pub use self::{
     calculator::CalculatorSetup,
-    offered::{Builtin, PACKAGE},
-    read_result::{Arguments as ReadResultArguments, PAGE as READ_RESULT_PAGE},
+    offered::{BuiltinTool, PACKAGE},
+    read_result::{PAGE as READ_RESULT_PAGE, ReadResultArguments},
 };
 
 /// What the tools need.
@@ -60,19 +60,19 @@ pub struct BuiltinParts {
     /// Asks the search engine, whose address the operator chose.
     pub search_http: HttpClient,
     /// Folders that may be read or written; without them there are no tools for files.
-    pub roots: Option<Roots>,
+    pub roots: Option<FileRoots>,
     /// Who searches the web; without it there is no such tool.
     pub search: Option<SearchSettings>,
     /// Searches of the web in a minute, of everybody together.
     pub searches_per_minute: u32,
     /// Results that wait to be read on.
-    pub kept: Arc<KeptResults>,
+    pub kept: Arc<LongResults>,
     /// Finds tools.
     pub finder: Arc<dyn ToolSearch>,
     /// How calculations are made.
     pub calculator: CalculatorSetup,
     /// Tools that the operator does not want.
-    pub off: Vec<Builtin>,
+    pub off: Vec<BuiltinTool>,
 }
 
 /// Runs them.
@@ -89,41 +89,66 @@ impl BuiltinSource {
         Self { parts, searches: Mutex::new((0, 0)), calculator }
     }
 
-    async fn run(
+    async fn run_builtin(
         &self,
-        which: Builtin,
+        which: BuiltinTool,
         cx: &CallContext,
         given: &ValidArguments,
-    ) -> Result<Output, ToolError> {
+    ) -> Result<ToolboxOutput, ToolError> {
         let (now, left) = (self.parts.clock.now(), cx.deadline.saturating_duration_since(Instant::now()));
         // Each user sees their own folders.
         let roots = async || {
-            let roots = self.parts.roots.as_ref().ok_or_else(|| absent(which))?;
+            let roots = self.parts.roots.as_ref().ok_or_else(|| not_set_up_error(which))?;
             let own = roots.for_user(&user_folder::user_folder(&cx.user)).await;
             own.map_err(|error| ToolError::new(ErrorCode::ExecutionError, error.to_string()))
         };
         match which {
-            Builtin::Calculate => self.calculator.run(read(given)?, &cx.user, cx.cancel.clone(), left).await,
-            Builtin::CurrentTime => told(time::current_time(&read(given)?, now)),
-            Builtin::ConvertTime => told(time::convert_time(&read(given)?, now)),
-            Builtin::TimeDifference => told(time::time_difference(&read(given)?, now)),
-            Builtin::AddToTime => told(time::add_to_time(&read(given)?, now)),
-            Builtin::ListFiles => told(files::list_files(read(given)?, &roots().await?).await),
-            Builtin::ReadFile => told(files::read_file(read(given)?, &roots().await?).await),
-            Builtin::WriteFile => told(files::write_file(read(given)?, &roots().await?).await),
-            Builtin::SearchFiles => told(files::search_files(read(given)?, &roots().await?, left).await),
-            Builtin::FetchPage => {
-                told(page::fetch_page(read(given)?, &self.parts.http, &self.parts.guard, left).await)
+            BuiltinTool::Calculate => {
+                self.calculator
+                    .run_calculation(read_arguments(given)?, &cx.user, cx.cancel.clone(), left)
+                    .await
             }
-            Builtin::WebSearch => {
-                let settings = self.parts.search.as_ref().ok_or_else(|| absent(which))?;
+            BuiltinTool::CurrentTime => execution_result(time::current_time(&read_arguments(given)?, now)),
+            BuiltinTool::ConvertTime => execution_result(time::convert_time(&read_arguments(given)?, now)),
+            BuiltinTool::TimeDifference => {
+                execution_result(time::time_difference(&read_arguments(given)?, now))
+            }
+            BuiltinTool::AddToTime => execution_result(time::add_to_time(&read_arguments(given)?, now)),
+            BuiltinTool::ListFiles => {
+                execution_result(files::list_files(read_arguments(given)?, &roots().await?).await)
+            }
+            BuiltinTool::ReadFile => {
+                execution_result(files::read_file(read_arguments(given)?, &roots().await?).await)
+            }
+            BuiltinTool::WriteFile => {
+                execution_result(files::write_file(read_arguments(given)?, &roots().await?).await)
+            }
+            BuiltinTool::SearchFiles => {
+                execution_result(files::search_files(read_arguments(given)?, &roots().await?, left).await)
+            }
+            BuiltinTool::FetchPage => execution_result(
+                page::fetch_page(read_arguments(given)?, &self.parts.http, &self.parts.guard, left).await,
+            ),
+            BuiltinTool::WebSearch => {
+                let settings = self.parts.search.as_ref().ok_or_else(|| not_set_up_error(which))?;
                 self.count_search()?;
-                told(web_search::web_search(read(given)?, settings, &self.parts.search_http, left).await)
+                execution_result(
+                    web_search::web_search(read_arguments(given)?, settings, &self.parts.search_http, left)
+                        .await,
+                )
             }
-            Builtin::SearchTools => Ok(search_tools::run(&read(given)?, &cx.view, &*self.parts.finder).await),
-            Builtin::ReadResult => {
+            BuiltinTool::SearchTools => {
+                Ok(search_tools::run_search(&read_arguments(given)?, &cx.view, &*self.parts.finder).await)
+            }
+            BuiltinTool::ReadResult => {
                 let can_see = |tool: &ToolName| read_result::can_see(&cx.view, tool);
-                read_result::run(&read(given)?, &cx.owner(), can_see, &self.parts.kept, now)
+                read_result::read_result_page(
+                    &read_arguments(given)?,
+                    &cx.owner(),
+                    can_see,
+                    &self.parts.kept,
+                    now,
+                )
             }
         }
     }
@@ -153,7 +178,7 @@ impl ToolSource for BuiltinSource {
         cx: &'a CallContext,
         tool: &'a Tool,
     ) -> Result<Box<dyn ReadyTool + 'a>, ToolError> {
-        let which = Builtin::named(&tool.remote).ok_or_else(|| {
+        let which = BuiltinTool::from_name(&tool.remote).ok_or_else(|| {
             ToolError::new(ErrorCode::ToolNotHandled, format!("There is no {} in this program.", tool.name))
         })?;
         Ok(Box::new(FoundBuiltin { source: self, cx, which }))
@@ -164,42 +189,44 @@ impl ToolSource for BuiltinSource {
 struct FoundBuiltin<'a> {
     source: &'a BuiltinSource,
     cx: &'a CallContext,
-    which: Builtin,
+    which: BuiltinTool,
 }
 
 #[async_trait]
 impl ReadyTool for FoundBuiltin<'_> {
-    async fn invoke(self: Box<Self>, arguments: &ValidArguments) -> Result<Reply, ToolError> {
-        let output = match self.source.run(self.which, self.cx, arguments).await {
+    async fn invoke(self: Box<Self>, arguments: &ValidArguments) -> Result<CallReply, ToolError> {
+        let output = match self.source.run_builtin(self.which, self.cx, arguments).await {
             Ok(output) => output,
             // It ran and could not: the model reads why.
             Err(error) if error.code == ErrorCode::ExecutionError => {
-                let failed = ToolResult::plain(McpResult::error(&error.for_model));
-                return Ok(Reply::Done(failed));
+                let failed = ToolResult::from_mcp(McpResult::from_error_text(&error.for_model));
+                return Ok(CallReply::Done(failed));
             }
             Err(error) => return Err(error),
         };
-        let result = McpResult::text(&output.text);
+        let result = McpResult::from_text(&output.text);
         let result = match &output.structured {
             Some(structured) => result.with_structured(&to_raw(structured)),
             None => result,
         };
-        Ok(Reply::Done(ToolResult::plain(result)))
+        Ok(CallReply::Done(ToolResult::from_mcp(result)))
     }
 }
 
 /// The arguments as the function takes them. They fit the schema, so this fails only where the schema says less.
-fn read<T: DeserializeOwned>(arguments: &ValidArguments) -> Result<T, ToolError> {
+fn read_arguments<T: DeserializeOwned>(arguments: &ValidArguments) -> Result<T, ToolError> {
     serde_json::from_str(arguments.raw().get()).map_err(|error| {
         ToolError::new(ErrorCode::InvalidArguments, format!("The arguments do not fit: {error}."))
     })
 }
 
-fn told(result: Result<Output, impl std::fmt::Display>) -> Result<Output, ToolError> {
+fn execution_result(
+    result: Result<ToolboxOutput, impl std::fmt::Display>,
+) -> Result<ToolboxOutput, ToolError> {
     result.map_err(|error| ToolError::new(ErrorCode::ExecutionError, error.to_string()))
 }
 
-fn absent(which: Builtin) -> ToolError {
+fn not_set_up_error(which: BuiltinTool) -> ToolError {
     let text = format!("{} is not set up on this server.", which.as_str());
     ToolError::new(ErrorCode::AppNotAvailable, text)
 }

@@ -12,7 +12,7 @@ pub const PACKAGE: &str = "toolyard";
 /// A built-in tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
-pub enum Builtin {
+pub enum BuiltinTool {
     Calculate,
     CurrentTime,
     ConvertTime,
@@ -28,7 +28,7 @@ pub enum Builtin {
     ReadResult,
 }
 
-impl Builtin {
+impl BuiltinTool {
     /// Every one.
     pub const ALL: [Self; 13] = [
         Self::Calculate,
@@ -66,7 +66,7 @@ impl Builtin {
     }
 
     /// The one of that name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|builtin| builtin.as_str() == name)
     }
 
@@ -83,17 +83,17 @@ impl Builtin {
 
 impl BuiltinParts {
     /// What the catalog shows to everybody. None where nothing is on.
-    pub fn catalog(&self) -> Option<catalog::Builtin> {
-        let of_toolbox = toolyard_toolbox::described();
-        let definition = |builtin: Builtin| match builtin {
-            Builtin::SearchTools => search_tools::definition(),
-            Builtin::ReadResult => read_result::definition(),
+    pub fn catalog_entry(&self) -> Option<catalog::BuiltinPackage> {
+        let of_toolbox = toolyard_toolbox::all_tool_specs();
+        let definition = |builtin: BuiltinTool| match builtin {
+            BuiltinTool::SearchTools => search_tools::search_tools_definition(),
+            BuiltinTool::ReadResult => read_result::read_result_definition(),
             other => of_toolbox
                 .iter()
                 .find(|one| one.name == other.as_str())
-                .map_or(Value::Null, |one| one.definition()),
+                .map_or(Value::Null, |one| one.to_mcp_definition()),
         };
-        let on = Builtin::ALL.into_iter().filter(|builtin| builtin.is_on(self));
+        let on = BuiltinTool::ALL.into_iter().filter(|builtin| builtin.is_on(self));
         let tools: Vec<Box<RawValue>> = on.map(|builtin| to_raw(&in_category(definition(builtin)))).collect();
         if tools.is_empty() {
             return None;
@@ -103,7 +103,7 @@ impl BuiltinParts {
             description: "What the platform itself can do.".to_owned(),
             ..AppDetails::default()
         };
-        Some(catalog::Builtin::new(PACKAGE.parse().ok()?, details, tools))
+        Some(catalog::BuiltinPackage::new(PACKAGE.parse().ok()?, details, tools))
     }
 }
 
@@ -116,23 +116,24 @@ fn in_category(mut definition: Value) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use toolyard_core::catalog::check_set;
+    use toolyard_core::catalog::validate_tool_set;
 
     use super::*;
 
     #[test]
     fn every_tool_of_the_toolbox_is_known_here_and_every_definition_is_good() {
-        let described = toolyard_toolbox::described();
+        let described = toolyard_toolbox::all_tool_specs();
         for tool in &described {
-            assert!(Builtin::named(tool.name).is_some(), "{}", tool.name);
+            assert!(BuiltinTool::from_name(tool.name).is_some(), "{}", tool.name);
         }
-        assert_eq!(described.len() + 2, Builtin::ALL.len());
-        let definitions = described.iter().map(toolyard_toolbox::Described::definition);
-        let definitions = definitions.chain([search_tools::definition(), read_result::definition()]);
+        assert_eq!(described.len() + 2, BuiltinTool::ALL.len());
+        let definitions = described.iter().map(toolyard_toolbox::ToolboxSpec::to_mcp_definition);
+        let definitions = definitions
+            .chain([search_tools::search_tools_definition(), read_result::read_result_definition()]);
         let set: Vec<_> = definitions.map(|definition| to_raw(&in_category(definition))).collect();
         assert_eq!(
-            check_set(&set, &toolyard_protocol::items::Items::default()).unwrap().len(),
-            Builtin::ALL.len()
+            validate_tool_set(&set, &toolyard_protocol::items::AppItems::default()).unwrap().len(),
+            BuiltinTool::ALL.len()
         );
     }
 }

@@ -3,9 +3,9 @@
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use toolyard_core::{CallOwner, CatalogView, ToolError, kept::KeptResults};
+use toolyard_core::{CallOwner, CatalogView, ToolError, long_results::LongResults};
 use toolyard_protocol::{ErrorCode, ToolName, ToolRef};
-use toolyard_toolbox::Output;
+use toolyard_toolbox::ToolboxOutput;
 
 /// Characters of one answer.
 pub const PAGE: usize = 12_000;
@@ -13,7 +13,7 @@ pub const PAGE: usize = 12_000;
 /// What it is called with.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Arguments {
+pub struct ReadResultArguments {
     /// Which result.
     pub handle: String,
     /// The first character.
@@ -21,7 +21,7 @@ pub struct Arguments {
     pub start: u64,
 }
 
-pub(super) fn definition() -> Value {
+pub(super) fn read_result_definition() -> Value {
     json!({
         "name": "read_result",
         "title": "Read on in a result",
@@ -39,19 +39,19 @@ pub(super) fn definition() -> Value {
 /// Whether the caller can still see a tool. What a request itself chose among the tools does not matter: it is asked
 /// whether the caller could call the tool, not whether it wants to.
 pub(super) fn can_see(view: &CatalogView, tool: &ToolName) -> bool {
-    view.before_choice().find(&ToolRef::Canonical(tool.clone())).is_ok()
+    view.without_restriction().find_tool(&ToolRef::Canonical(tool.clone())).is_ok()
 }
 
 /// `can_see` says whether a tool is visible to this caller now: a result is found no longer than the tool that made it.
-pub(super) fn run(
-    arguments: &Arguments,
+pub(super) fn read_result_page(
+    arguments: &ReadResultArguments,
     owner: &CallOwner,
     can_see: impl FnOnce(&ToolName) -> bool,
-    kept: &KeptResults,
+    kept: &LongResults,
     now: Timestamp,
-) -> Result<Output, ToolError> {
+) -> Result<ToolboxOutput, ToolError> {
     let failed = |text: String| ToolError::new(ErrorCode::ExecutionError, text);
-    let found = kept.read(owner, &arguments.handle, now).filter(|found| can_see(&found.tool));
+    let found = kept.get(owner, &arguments.handle, now).filter(|found| can_see(&found.tool));
     let text = found.map(|found| found.text).ok_or_else(|| {
         failed("There is no such result any more; results wait ten minutes. Call the tool again.".to_owned())
     })?;
@@ -67,7 +67,7 @@ pub(super) fn run(
     } else {
         format!("\n[characters {start} to {end} of {all}; this is the end]")
     };
-    Ok(Output { text: page + &rest, structured: None })
+    Ok(ToolboxOutput { text: page + &rest, structured: None })
 }
 
 #[cfg(test)]
@@ -79,12 +79,18 @@ mod tests {
     #[test]
     fn a_result_is_read_to_its_end() {
         let owner = |name: &str| CallOwner { user: name.parse().unwrap(), caller: Caller::User };
-        let (kept, ada, now) = (KeptResults::default(), owner("ada"), Timestamp::UNIX_EPOCH);
+        let (kept, ada, now) = (LongResults::default(), owner("ada"), Timestamp::UNIX_EPOCH);
         let tool: ToolName = "com.a:list".parse().unwrap();
         let long = "é".repeat(PAGE + 5);
-        let handle = kept.keep(&ada, &tool, &long, now, &SystemIds).unwrap().to_string();
+        let handle = kept.insert(&ada, &tool, &long, now, &SystemIds).unwrap().to_string();
         let read = |start| {
-            run(&Arguments { handle: handle.clone(), start }, &ada, |made_by| *made_by == tool, &kept, now)
+            read_result_page(
+                &ReadResultArguments { handle: handle.clone(), start },
+                &ada,
+                |made_by| *made_by == tool,
+                &kept,
+                now,
+            )
         };
         assert!(
             read(0)
@@ -95,8 +101,11 @@ mod tests {
         let rest = read(PAGE as u64).unwrap().text;
         assert!(rest.starts_with("ééééé\n[") && rest.ends_with("this is the end]"), "{rest}");
         assert!(read(PAGE as u64 + 5).unwrap_err().for_model.contains("ends before"));
-        let arguments = Arguments { handle: handle.clone(), start: 0 };
-        assert!(run(&arguments, &owner("bob"), |_| true, &kept, now).is_err());
-        assert!(run(&arguments, &ada, |_| false, &kept, now).is_err(), "ada cannot see the tool any more");
+        let arguments = ReadResultArguments { handle: handle.clone(), start: 0 };
+        assert!(read_result_page(&arguments, &owner("bob"), |_| true, &kept, now).is_err());
+        assert!(
+            read_result_page(&arguments, &ada, |_| false, &kept, now).is_err(),
+            "ada cannot see the tool any more"
+        );
     }
 }

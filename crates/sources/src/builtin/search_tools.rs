@@ -3,23 +3,23 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 use toolyard_core::{CatalogView, ports::ToolSearch};
-use toolyard_toolbox::Output;
+use toolyard_toolbox::ToolboxOutput;
 
 /// Tools in one answer where nobody says how many, and at most.
-const SOME: usize = 8;
-const MOST: usize = 30;
+const DEFAULT_TOOLS: usize = 8;
+const MAX_TOOLS: usize = 30;
 /// Characters of a description in the answer.
-const DESCRIPTION: usize = 200;
+const MAX_DESCRIPTION_CHARS: usize = 200;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+pub(super) struct SearchToolsArguments {
     query: String,
     #[serde(default)]
     limit: Option<u64>,
 }
 
-pub(super) fn definition() -> Value {
+pub(super) fn search_tools_definition() -> Value {
     json!({
         "name": "search_tools",
         "title": "Search tools",
@@ -28,34 +28,42 @@ pub(super) fn definition() -> Value {
         "inputSchema": { "type": "object", "properties": {
             "query": { "type": "string", "minLength": 1, "maxLength": 500,
                 "description": "What the tool shall do, in a few words, such as `send a message`" },
-            "limit": { "type": "integer", "minimum": 1, "maximum": MOST, "description": "How many at most; 8 if missing" }
+            "limit": { "type": "integer", "minimum": 1, "maximum": MAX_TOOLS, "description": "How many at most; 8 if missing" }
         }, "required": ["query"], "additionalProperties": false },
         "annotations": { "title": "Search tools", "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true,
             "openWorldHint": false }
     })
 }
 
-pub(super) async fn run(arguments: &Arguments, view: &CatalogView, finder: &dyn ToolSearch) -> Output {
-    let most = arguments.limit.map_or(SOME, |limit| usize::try_from(limit).unwrap_or(MOST).clamp(1, MOST));
-    let found = finder.search(view, &arguments.query, most).await;
+pub(super) async fn run_search(
+    arguments: &SearchToolsArguments,
+    view: &CatalogView,
+    finder: &dyn ToolSearch,
+) -> ToolboxOutput {
+    let most = arguments
+        .limit
+        .map_or(DEFAULT_TOOLS, |limit| usize::try_from(limit).unwrap_or(MAX_TOOLS).clamp(1, MAX_TOOLS));
+    let found = finder.search_tools(view, &arguments.query, most).await;
     if found.is_empty() {
         let text = "No tool fits these words; try others, or do without.".to_owned();
-        return Output { text, structured: Some(json!({ "tools": [] })) };
+        return ToolboxOutput { text, structured: Some(json!({ "tools": [] })) };
     }
-    let lines = found.iter().map(|tool| format!("{}: {}", tool.alias, short(&tool.definition.description)));
+    let lines = found
+        .iter()
+        .map(|tool| format!("{}: {}", tool.alias, shorten_description(&tool.definition.description)));
     let tools: Vec<Value> = found
         .iter()
         .map(|tool| {
             json!({ "name": tool.alias, "canonicalName": tool.name, "title": tool.definition.title,
-                "description": short(&tool.definition.description), "inputSchema": tool.definition.input_schema() })
+                "description": shorten_description(&tool.definition.description), "inputSchema": tool.definition.input_schema() })
         })
         .collect();
-    Output { text: lines.collect::<Vec<_>>().join("\n"), structured: Some(json!({ "tools": tools })) }
+    ToolboxOutput { text: lines.collect::<Vec<_>>().join("\n"), structured: Some(json!({ "tools": tools })) }
 }
 
-fn short(text: &str) -> String {
+fn shorten_description(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(DESCRIPTION) {
+    match line.char_indices().nth(MAX_DESCRIPTION_CHARS) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }

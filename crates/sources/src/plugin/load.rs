@@ -9,40 +9,45 @@ use toolyard_core::ports::{InstalledPlugin, UserPlugin};
 use toolyard_protocol::{
     PackageName,
     app::AppDetails,
-    plugin::{Manifest, Permissions, PluginId, PluginTool},
+    plugin::{Manifest, PluginId, PluginPermissions, PluginTool},
     raw::to_raw,
 };
-use toolyard_trust::{PluginJudge, Status, Verdict};
+use toolyard_trust::{PluginJudge, PluginVerdict, TrustStatus};
 
-use super::switched_off;
+use super::switched_off_reason;
 
 /// What stands before the id of a plugin in the name of its package.
 const PREFIX: &str = "plugin.";
 
 /// A plugin as it is now.
 #[derive(Debug, Clone)]
-pub struct Loaded {
+pub struct LoadedPlugin {
     /// As it is stored.
     pub row: InstalledPlugin,
     /// What it says, if it can be read.
     pub manifest: Option<Arc<Manifest>>,
     /// What it is, if it can be judged.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<PluginVerdict>,
     /// What it may do: what the signature stands for, what the manifest asks for and what the user agreed to, whatever
     /// is least.
-    pub permissions: Permissions,
+    pub permissions: PluginPermissions,
     /// Why it is not run, if so.
     pub hidden: Option<String>,
 }
 
 /// The plugin whose package this is.
-pub(super) fn id_of(package: &PackageName) -> Option<PluginId> {
+pub(super) fn plugin_id(package: &PackageName) -> Option<PluginId> {
     package.as_str().strip_prefix(PREFIX)?.parse().ok()
 }
 
-pub(super) fn load(row: InstalledPlugin, judge: &dyn PluginJudge, now: Timestamp) -> Loaded {
-    let mut loaded =
-        Loaded { row, manifest: None, verdict: None, permissions: Permissions::default(), hidden: None };
+pub(super) fn load_plugin(row: InstalledPlugin, judge: &dyn PluginJudge, now: Timestamp) -> LoadedPlugin {
+    let mut loaded = LoadedPlugin {
+        row,
+        manifest: None,
+        verdict: None,
+        permissions: PluginPermissions::default(),
+        hidden: None,
+    };
     match judge.judge_text(&loaded.row.manifest, Some(&loaded.row.hash), now) {
         Err(why) => loaded.hidden = Some(format!("modified: {why}")),
         // The id is what the row hangs on, and the older form's signature does not cover it.
@@ -51,9 +56,9 @@ pub(super) fn load(row: InstalledPlugin, judge: &dyn PluginJudge, now: Timestamp
         }
         Ok(judged) => {
             let verdict = judged.verdict.clone();
-            loaded.hidden = refusal(&verdict).or_else(|| switched_off(&loaded.row.switch));
+            loaded.hidden = refusal_reason(&verdict).or_else(|| switched_off_reason(&loaded.row.switch));
             if verdict.runs {
-                loaded.permissions = verdict.permissions.within(&loaded.row.granted);
+                loaded.permissions = verdict.permissions.intersect(&loaded.row.granted);
             }
             (loaded.manifest, loaded.verdict) = (Some(judged.manifest.clone()), Some(verdict));
         }
@@ -62,29 +67,29 @@ pub(super) fn load(row: InstalledPlugin, judge: &dyn PluginJudge, now: Timestamp
 }
 
 /// Why a verdict keeps it from running, if it does: the status in one word, and the reason.
-pub(super) fn refusal(verdict: &Verdict) -> Option<String> {
-    (!verdict.runs).then(|| format!("{}: {}", word(&verdict.status), verdict.reason))
+pub(super) fn refusal_reason(verdict: &PluginVerdict) -> Option<String> {
+    (!verdict.runs).then(|| format!("{}: {}", status_word(&verdict.status), verdict.reason))
 }
 
 /// A status in words.
-fn word(status: &Status) -> &'static str {
+fn status_word(status: &TrustStatus) -> &'static str {
     match status {
-        Status::Signed { .. } => "signed",
-        Status::Unsigned => "unsigned",
-        Status::Modified => "modified",
-        Status::UnknownKey => "unknown key",
-        Status::Revoked => "revoked",
-        Status::Expired => "expired",
+        TrustStatus::Signed { .. } => "signed",
+        TrustStatus::Unsigned => "unsigned",
+        TrustStatus::Modified => "modified",
+        TrustStatus::UnknownKey => "unknown key",
+        TrustStatus::Revoked => "revoked",
+        TrustStatus::Expired => "expired",
     }
 }
 
-impl Loaded {
+impl LoadedPlugin {
     /// As the catalog sees it. None where not even its name is legal.
     pub(super) fn into_user_plugin(self) -> Option<UserPlugin> {
         let package = self.row.id.package()?;
         let (name, description, tools) = match &self.manifest {
             Some(manifest) => {
-                let tools = manifest.tools.iter().map(definition).collect();
+                let tools = manifest.tools.iter().map(tool_definition).collect();
                 (manifest.name.clone(), manifest.description.clone(), tools)
             }
             None => (self.row.id.to_string(), String::new(), Vec::new()),
@@ -101,7 +106,7 @@ impl Loaded {
 }
 
 /// A tool in the form of MCP.
-fn definition(tool: &PluginTool) -> Box<RawValue> {
+fn tool_definition(tool: &PluginTool) -> Box<RawValue> {
     let mut members = Map::new();
     let mut set = |name: &str, value: Value| drop(members.insert(name.to_owned(), value));
     set("name", tool.name.clone().into());
@@ -120,7 +125,7 @@ mod tests {
     #[test]
     fn a_package_names_its_plugin() {
         let id: PluginId = "dev-time-plugin".parse().unwrap();
-        assert_eq!(id_of(&id.package().unwrap()), Some(id));
-        assert_eq!(id_of(&"com.example".parse().unwrap()), None);
+        assert_eq!(plugin_id(&id.package().unwrap()), Some(id));
+        assert_eq!(plugin_id(&"com.example".parse().unwrap()), None);
     }
 }

@@ -8,21 +8,21 @@
 //! | code that had to be killed again and again | `stuck` |
 //! | what a plugin keeps for a user | `storage` |
 
+mod kill_counter;
 mod load;
 mod outcome;
 mod run;
 mod storage;
-mod stuck;
 
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use toolyard_core::{
-    CallContext, Reply, Tool, ToolError,
+    CallContext, CallReply, Tool, ToolError,
     ports::{
-        Change, Clock, InstalledPlugin, PluginRuns, Plugins, ReadyTool, Room, StoreError, Stores, Switch,
-        ToolSource, UserPlugin,
+        Change, Clock, InstalledPlugin, PluginDataQuota, PluginProvider, PluginRuns, PluginSwitch, ReadyTool,
+        StoreError, Stores, ToolSource, UserPlugin,
     },
     schema::ValidArguments,
 };
@@ -33,14 +33,14 @@ use toolyard_protocol::{
 };
 pub use toolyard_sandbox::process::{WorkerCommand, WorkerError};
 use toolyard_sandbox::{
-    Host, Limits,
+    SandboxHost, SandboxLimits,
     process::{PoolParts, SlotLimits, WorkerPool},
 };
 
 use toolyard_trust::PluginJudge;
 
-pub use self::load::Loaded;
-use self::stuck::Stuck;
+use self::kill_counter::KillCounter;
+pub use self::load::LoadedPlugin;
 
 /// Bounds of plugins.
 #[derive(Debug, Clone)]
@@ -58,7 +58,7 @@ pub struct PluginSettings {
     /// Longest time on a processor.
     pub compute: Duration,
     /// What one plugin may keep for one user.
-    pub room: Room,
+    pub room: PluginDataQuota,
 }
 
 /// What the source needs.
@@ -96,7 +96,7 @@ pub struct PluginSource {
     judge: Arc<dyn PluginJudge>,
     clock: Arc<dyn Clock>,
     workers: WorkerPool,
-    stuck: Arc<Stuck>,
+    stuck: Arc<KillCounter>,
     settings: PluginSettings,
 }
 
@@ -104,16 +104,16 @@ impl PluginSource {
     /// A source with one pool of workers for the whole server.
     pub async fn new(parts: PluginParts) -> Result<Arc<Self>, WorkerError> {
         let settings = parts.settings;
-        let limits = Limits {
+        let limits = SandboxLimits {
             time: settings.time,
             compute: settings.compute,
             memory: settings.memory,
             grace: KILL_GRACE,
             source_bytes: MAX_CODE_BYTES,
-            ..Limits::default()
+            ..SandboxLimits::default()
         };
         let clock = parts.clock.clone();
-        let host = Host {
+        let host = SandboxHost {
             client: parts.http,
             guard: parts.guard,
             clock: Arc::new(move || clock.now().as_millisecond()),
@@ -134,7 +134,7 @@ impl PluginSource {
             );
         }
         Ok(Arc::new(Self {
-            stuck: Arc::new(Stuck::new(parts.stores.clone(), parts.tasks, parts.stopping)),
+            stuck: Arc::new(KillCounter::new(parts.stores.clone(), parts.tasks, parts.stopping)),
             stores: parts.stores,
             judge: parts.judge,
             clock: parts.clock,
@@ -149,11 +149,11 @@ impl PluginSource {
     }
 
     /// A stored plugin as it is now.
-    pub fn load(&self, user: &UserId, row: InstalledPlugin) -> Loaded {
-        let stuck = self.stuck.has(user, &row.hash);
-        let loaded = load::load(row, &*self.judge, self.clock.now());
+    pub fn load_plugin(&self, user: &UserId, row: InstalledPlugin) -> LoadedPlugin {
+        let stuck = self.stuck.is_switched_off(user, &row.hash);
+        let loaded = load::load_plugin(row, &*self.judge, self.clock.now());
         if stuck && loaded.hidden.is_none() {
-            return Loaded { hidden: Some(stuck::REASON.to_owned()), ..loaded };
+            return LoadedPlugin { hidden: Some(kill_counter::REASON.to_owned()), ..loaded };
         }
         loaded
     }
@@ -161,15 +161,15 @@ impl PluginSource {
 
 impl PluginRuns for PluginSource {
     fn was_killed_too_often(&self, user: &UserId, hash: &ContentHash) -> bool {
-        self.stuck.has(user, hash)
+        self.stuck.is_switched_off(user, hash)
     }
 }
 
 #[async_trait]
-impl Plugins for PluginSource {
-    async fn of(&self, user: &UserId) -> Result<Vec<UserPlugin>, StoreError> {
-        let rows = self.stores.plugins.plugins(user).await?;
-        Ok(rows.into_iter().filter_map(|row| self.load(user, row).into_user_plugin()).collect())
+impl PluginProvider for PluginSource {
+    async fn list_plugins(&self, user: &UserId) -> Result<Vec<UserPlugin>, StoreError> {
+        let rows = self.stores.plugins.list_installed(user).await?;
+        Ok(rows.into_iter().filter_map(|row| self.load_plugin(user, row).into_user_plugin()).collect())
     }
 }
 
@@ -182,7 +182,7 @@ impl ToolSource for PluginSource {
         cx: &'a CallContext,
         tool: &'a Tool,
     ) -> Result<Box<dyn ReadyTool + 'a>, ToolError> {
-        let loaded = self.loaded(cx, tool).await?;
+        let loaded = self.load_for_call(cx, tool).await?;
         Ok(Box::new(JudgedPlugin { source: self, cx, tool, loaded }))
     }
 }
@@ -192,33 +192,33 @@ struct JudgedPlugin<'a> {
     source: &'a PluginSource,
     cx: &'a CallContext,
     tool: &'a Tool,
-    loaded: Loaded,
+    loaded: LoadedPlugin,
 }
 
 #[async_trait]
 impl ReadyTool for JudgedPlugin<'_> {
-    async fn invoke(self: Box<Self>, arguments: &ValidArguments) -> Result<Reply, ToolError> {
-        self.source.run(self.cx, self.tool, arguments, self.loaded).await
+    async fn invoke(self: Box<Self>, arguments: &ValidArguments) -> Result<CallReply, ToolError> {
+        self.source.run_tool(self.cx, self.tool, arguments, self.loaded).await
     }
 }
 
 impl PluginSource {
     /// What a call found differs from the caller's view: the view is made again. Nothing was stored.
-    fn view_changed(&self, user: &UserId) {
+    fn notify_view_changed(&self, user: &UserId) {
         self.stores.announcements.notify(&Change::ViewChanged(user.clone()));
     }
 
-    async fn loaded(&self, cx: &CallContext, tool: &Tool) -> Result<Loaded, ToolError> {
+    async fn load_for_call(&self, cx: &CallContext, tool: &Tool) -> Result<LoadedPlugin, ToolError> {
         let gone = || {
-            self.view_changed(&cx.user);
+            self.notify_view_changed(&cx.user);
             let text = format!("{} changed meanwhile; look at the list of tools again.", tool.name);
             ToolError::new(ErrorCode::ToolNotFound, text)
         };
-        let id = load::id_of(tool.name.package()).ok_or_else(gone)?;
-        let row = self.stores.plugins.plugin(&cx.user, &id).await?.ok_or_else(gone)?;
-        let loaded = self.load(&cx.user, row);
+        let id = load::plugin_id(tool.name.package()).ok_or_else(gone)?;
+        let row = self.stores.plugins.find_installed(&cx.user, &id).await?.ok_or_else(gone)?;
+        let loaded = self.load_plugin(&cx.user, row);
         if let Some(why) = &loaded.hidden {
-            self.view_changed(&cx.user);
+            self.notify_view_changed(&cx.user);
             let text = format!("{} is not run: {why}.", tool.name);
             return Err(ToolError::new(ErrorCode::AppNotAvailable, text));
         }
@@ -231,10 +231,10 @@ impl PluginSource {
 }
 
 /// Why the switch keeps a plugin from running, if it does.
-fn switched_off(switch: &Switch) -> Option<String> {
+fn switched_off_reason(switch: &PluginSwitch) -> Option<String> {
     match switch {
-        Switch::On => None,
-        Switch::Off => Some("switched off by the user".to_owned()),
-        Switch::Stopped(why) => Some(why.clone()),
+        PluginSwitch::On => None,
+        PluginSwitch::Off => Some("switched off by the user".to_owned()),
+        PluginSwitch::Stopped(why) => Some(why.clone()),
     }
 }

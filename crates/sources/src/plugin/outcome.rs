@@ -9,17 +9,17 @@ use toolyard_protocol::{
 use toolyard_sandbox::SandboxError;
 
 /// A text is a text; an object is structured, and its JSON is the text beside it; everything else is its JSON.
-pub(super) fn result(json: &RawValue) -> ToolResult {
+pub(super) fn to_tool_result(json: &RawValue) -> ToolResult {
     let mcp = match serde_json::from_str(json.get()) {
-        Ok(Value::String(text)) => McpResult::text(&text),
-        Ok(Value::Object(_)) => McpResult::text(json.get()).with_structured(json),
-        _ => McpResult::text(json.get()),
+        Ok(Value::String(text)) => McpResult::from_text(&text),
+        Ok(Value::Object(_)) => McpResult::from_text(json.get()).with_structured(json),
+        _ => McpResult::from_text(json.get()),
     };
-    ToolResult::plain(mcp)
+    ToolResult::from_mcp(mcp)
 }
 
 /// Which error of the table it is.
-pub(super) fn error(error: SandboxError, tool: &Tool) -> ToolError {
+pub(super) fn to_tool_error(error: SandboxError, tool: &Tool) -> ToolError {
     let code = match &error {
         SandboxError::Syntax { .. }
         | SandboxError::Thrown { .. }
@@ -41,7 +41,7 @@ pub(super) fn error(error: SandboxError, tool: &Tool) -> ToolError {
     if let SandboxError::Broken { text } = error {
         // Says nothing of the code, and a model can do nothing with it.
         let told = format!("{} could not be run: the sandbox failed.", tool.name);
-        return ToolError::new(code, told).because(text);
+        return ToolError::new(code, told).with_cause(text);
     }
     let told = ToolError::new(code, format!("{} failed: {error}", tool.name));
     if code == ErrorCode::Timeout { told.retryable_if(tool.definition.is_harmless()) } else { told }
@@ -55,8 +55,9 @@ mod tests {
 
     #[test]
     fn texts_objects_and_the_rest() {
-        let of =
-            |value: Value| serde_json::from_str::<Value>(result(&to_raw(&value)).mcp.raw().get()).unwrap();
+        let of = |value: Value| {
+            serde_json::from_str::<Value>(to_tool_result(&to_raw(&value)).mcp.raw().get()).unwrap()
+        };
         let text = of("hi".into());
         assert_eq!((&text["content"][0]["text"], &text["structuredContent"]), (&"hi".into(), &Value::Null));
         let object = of(serde_json::json!({ "a": 1 }));

@@ -8,23 +8,23 @@ use jiff::{SignedDuration, Timestamp};
 use toolyard_core::{
     CallContext, ToolError,
     catalog::AppHead,
-    ports::{Change, Clock, Secrets, StoreError as CoreStoreError, UpstreamRecord, UpstreamTokens},
+    ports::{Change, Clock, SecretSealer, StoreError as CoreStoreError, UpstreamRecord, UpstreamTokenStore},
 };
 use toolyard_mcp_client::{
     Credentials,
     oauth::{
-        Authorizer, Callback, MemoryPending, OAuth, OAuthError, OAuthParts, OAuthSettings, OAuthUpstream,
-        RegisteredClient, StoreError, TokenKey, TokenStore,
+        MemoryPending, OAuth, OAuthCallback, OAuthError, OAuthParts, OAuthSettings, OAuthStoreError,
+        OAuthUpstream, RegisteredClient, TokenKey, TokenStore, UserAuthorizer,
     },
 };
 use toolyard_net::OutsideUrl;
 use toolyard_protocol::{
     PackageName, UserId,
-    secret::Secret,
+    secret::SecretText,
     upstream::{UpstreamAuth, UpstreamDetails},
 };
 
-use super::{UpstreamParts, UpstreamSource, connections::NoConnection, errors, spec};
+use super::{UpstreamParts, UpstreamSource, connections::UpstreamConnectError, errors, spec};
 
 /// How long a link is given again before a new flow is begun.
 const LINK_S: i64 = 5 * 60;
@@ -43,10 +43,10 @@ pub struct OAuthSetup {
 impl OAuthSetup {
     /// The document that authorization servers read at `client_metadata_url`.
     pub fn client_metadata(&self) -> serde_json::Value {
-        self.settings().client_metadata()
+        self.oauth_settings().client_metadata()
     }
 
-    fn settings(&self) -> OAuthSettings {
+    fn oauth_settings(&self) -> OAuthSettings {
         OAuthSettings {
             redirect_uri: self.redirect_uri.clone(),
             client_metadata_url: self.client_metadata_url.clone(),
@@ -75,14 +75,14 @@ pub enum AuthorizeError {
 
 /// A flow that has begun.
 #[derive(Clone)]
-pub struct Authorized {
+pub struct StartedAuthorization {
     /// Where the user has to go.
     pub link: String,
     /// The flow's name; the browser brings it back.
     pub state: String,
 }
 
-impl fmt::Debug for Authorized {
+impl fmt::Debug for StartedAuthorization {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Authorized(…)")
     }
@@ -96,7 +96,7 @@ pub(super) struct UserTokens {
     /// Flows under way: whose, for what, until when.
     flows: DashMap<String, (UserId, PackageName, Timestamp)>,
     /// Links that were given lately.
-    links: DashMap<(PackageName, UserId), (Authorized, Timestamp)>,
+    links: DashMap<(PackageName, UserId), (StartedAuthorization, Timestamp)>,
 }
 
 impl UserTokens {
@@ -104,7 +104,7 @@ impl UserTokens {
         let clock = parts.clock.clone();
         let oauth = OAuth::new(OAuthParts {
             http: parts.referrals.clone(),
-            tokens: Arc::new(Sealed {
+            tokens: Arc::new(SealedTokenStore {
                 tokens: parts.stores.upstream_tokens.clone(),
                 secrets: parts.secrets.clone(),
             }),
@@ -122,34 +122,35 @@ impl UserTokens {
     }
 
     /// The user's credentials at an upstream.
-    pub(super) fn credentials(
+    pub(super) fn user_credentials(
         &self,
         package: &PackageName,
         details: &UpstreamDetails,
         url: &OutsideUrl,
         user: &UserId,
     ) -> Arc<dyn Credentials> {
-        Arc::new(self.authorizer(package, details, url, user).credentials())
+        Arc::new(self.user_authorizer(package, details, url, user).credentials())
     }
 
-    fn authorizer(
+    fn user_authorizer(
         &self,
         package: &PackageName,
         details: &UpstreamDetails,
         url: &OutsideUrl,
         user: &UserId,
-    ) -> Authorizer {
+    ) -> UserAuthorizer {
         let client = details.client_id.clone().map(|id| RegisteredClient {
             id,
-            secret: details.client_secret.clone().map(Secret::new),
+            secret: details.client_secret.clone().map(SecretText::new),
             issuer: details.issuer.clone(),
         });
-        let settings = OAuthSettings { client, scopes: details.scopes.clone(), ..self.setup.settings() };
+        let settings =
+            OAuthSettings { client, scopes: details.scopes.clone(), ..self.setup.oauth_settings() };
         let upstream = OAuthUpstream { id: package.as_str().to_owned(), url: url.clone(), settings };
         self.oauth.authorizer(Arc::new(upstream), user.clone())
     }
 
-    fn remember(&self, package: &PackageName, user: &UserId, begun: &Authorized) {
+    fn remember_flow(&self, package: &PackageName, user: &UserId, begun: &StartedAuthorization) {
         let now = self.clock.now();
         let later = |seconds| now.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(now);
         self.flows.retain(|_, (_, _, until)| *until > now);
@@ -167,7 +168,7 @@ impl UserTokens {
         self.links.retain(|(of, _), _| of != package);
     }
 
-    fn recent(&self, package: &PackageName, user: &UserId) -> Option<Authorized> {
+    fn recent_link(&self, package: &PackageName, user: &UserId) -> Option<StartedAuthorization> {
         let link = self.links.get(&(package.clone(), user.clone()))?;
         (link.1 > self.clock.now()).then(|| link.0.clone())
     }
@@ -175,52 +176,53 @@ impl UserTokens {
 
 impl UpstreamSource {
     /// Begins an authorization: where the user has to go. The same link for a few minutes.
-    pub async fn authorize(
+    pub async fn begin_authorization(
         &self,
         package: &PackageName,
         record: &UpstreamRecord,
         user: &UserId,
-    ) -> Result<Authorized, AuthorizeError> {
+    ) -> Result<StartedAuthorization, AuthorizeError> {
         if record.details.auth != UpstreamAuth::OAuth {
             return Err(AuthorizeError::NotWanted);
         }
         let tokens = &self.tokens;
-        if let Some(recent) = tokens.recent(package, user) {
+        if let Some(recent) = tokens.recent_link(package, user) {
             return Ok(recent);
         }
         let bad = |error: spec::BadSpec| AuthorizeError::Spec(error.to_string());
-        let details = spec::opened(record, &*self.parts.secrets, &self.parts.environment).map_err(bad)?;
+        let details =
+            spec::resolve_details(record, &*self.parts.secrets, &self.parts.environment).map_err(bad)?;
         let url = OutsideUrl::parse(details.url.as_deref().unwrap_or_default(), &self.parts.guard)
             .map_err(|error| AuthorizeError::Spec(error.to_string()))?;
-        let begun = tokens.authorizer(package, &details, &url, user).begin().await?;
-        let begun = Authorized { link: begun.link, state: begun.state };
-        tokens.remember(package, user, &begun);
+        let begun = tokens.user_authorizer(package, &details, &url, user).begin_flow().await?;
+        let begun = StartedAuthorization { link: begun.link, state: begun.state };
+        tokens.remember_flow(package, user, &begun);
         Ok(begun)
     }
 
     /// Whose flow it is, and for what.
-    pub fn flow(&self, state: &str) -> Option<(UserId, PackageName)> {
+    pub fn find_flow(&self, state: &str) -> Option<(UserId, PackageName)> {
         let flow = self.tokens.flows.get(state)?;
         (flow.2 > self.parts.clock.now()).then(|| (flow.0.clone(), flow.1.clone()))
     }
 
     /// The user came back: redeems what the browser brings, keeps the tokens, and reads what the upstream offers.
-    pub async fn authorized(
+    pub async fn complete_authorization(
         self: &Arc<Self>,
         user: &UserId,
-        callback: Callback,
+        callback: OAuthCallback,
     ) -> Result<PackageName, AuthorizeError> {
         let state = callback.state.clone().unwrap_or_default();
-        let key = self.tokens.oauth.complete(user, callback).await?;
+        let key = self.tokens.oauth.complete_flow(user, callback).await?;
         self.tokens.flows.remove(&state);
         let package: PackageName =
             key.upstream.parse().map_err(|_| AuthorizeError::Spec("it is gone".to_owned()))?;
         let stores = &self.parts.stores;
         let change = Change::AuthorizationChanged { user: user.clone(), package: package.clone() };
         stores.announcements.announce(change).await;
-        if let Some(record) = stores.apps.find(&package).await?.and_then(|app| app.upstream().cloned()) {
-            self.health_mut(&package, |health| health.well());
-            self.read_for(&package, &record, user).await;
+        if let Some(record) = stores.apps.find_app(&package).await?.and_then(|app| app.upstream().cloned()) {
+            self.health_mut(&package, |health| health.record_success());
+            self.read_user_lists(&package, &record, user).await;
             stores.announcements.notify(&Change::ViewChanged(user.clone()));
         }
         Ok(package)
@@ -230,59 +232,62 @@ impl UpstreamSource {
     pub(super) fn forget_connections(&self, package: &PackageName, user: &UserId) {
         self.tokens.links.remove(&(package.clone(), user.clone()));
         self.watched.forget(package, Some(user));
-        self.connections.forget(package, Some(user));
+        self.connections.forget_package(package, Some(user));
     }
 
     /// The words for a user who has to say yes first, with the link where one can be made.
-    pub(super) async fn with_link(&self, cx: &CallContext, app: &AppHead) -> ToolError {
-        let error = errors::wants_authorization(app.package());
+    pub(super) async fn authorization_error(&self, cx: &CallContext, app: &AppHead) -> ToolError {
+        let error = errors::authorization_needed_error(app.package());
         let Some(record) = app.record.upstream() else { return error };
-        match self.authorize(app.package(), record, &cx.user).await {
+        match self.begin_authorization(app.package(), record, &cx.user).await {
             Ok(begun) => {
                 let text = format!("{} Open this link to give it: {}", error.for_model, begun.link);
                 ToolError { for_model: text, ..error }
             }
             // Nobody's to give but the operator's.
-            Err(AuthorizeError::NotWanted) => errors::not_let_in(app.package()),
-            Err(why) => error.because(why),
+            Err(AuthorizeError::NotWanted) => errors::credentials_refused_error(app.package()),
+            Err(why) => error.with_cause(why),
         }
     }
 }
 
 /// Whether somebody has to say yes first.
-pub(super) fn is_wanted(error: &NoConnection) -> bool {
-    use toolyard_mcp_client::ClientError;
-    matches!(error, NoConnection::Client(ClientError::AuthorizationNeeded { .. }))
+pub(super) fn is_authorization_needed(error: &UpstreamConnectError) -> bool {
+    use toolyard_mcp_client::McpClientError;
+    matches!(error, UpstreamConnectError::Client(McpClientError::AuthorizationNeeded { .. }))
 }
 
 /// The store of tokens, sealed.
-struct Sealed {
-    tokens: Arc<dyn UpstreamTokens>,
-    secrets: Arc<dyn Secrets>,
+struct SealedTokenStore {
+    tokens: Arc<dyn UpstreamTokenStore>,
+    secrets: Arc<dyn SecretSealer>,
 }
 
-fn failed(error: impl fmt::Display) -> StoreError {
-    StoreError(error.to_string())
+fn store_error(error: impl fmt::Display) -> OAuthStoreError {
+    OAuthStoreError(error.to_string())
 }
 
-fn package_of(key: &TokenKey) -> Result<PackageName, StoreError> {
-    key.upstream.parse().map_err(failed)
+fn package_of(key: &TokenKey) -> Result<PackageName, OAuthStoreError> {
+    key.upstream.parse().map_err(store_error)
 }
 
 #[async_trait]
-impl TokenStore for Sealed {
-    async fn load(&self, key: &TokenKey) -> Result<Option<Secret>, StoreError> {
-        let sealed = self.tokens.token(&package_of(key)?, &key.user).await.map_err(failed)?;
-        sealed.map(|sealed| self.secrets.open(&sealed).map(Secret::new).map_err(failed)).transpose()
+impl TokenStore for SealedTokenStore {
+    async fn load(&self, key: &TokenKey) -> Result<Option<SecretText>, OAuthStoreError> {
+        let sealed = self.tokens.find_token(&package_of(key)?, &key.user).await.map_err(store_error)?;
+        sealed
+            .map(|sealed| self.secrets.unseal(&sealed).map(SecretText::new).map_err(store_error))
+            .transpose()
     }
 
-    async fn save(&self, key: &TokenKey, text: Secret) -> Result<(), StoreError> {
+    async fn save(&self, key: &TokenKey, text: SecretText) -> Result<(), OAuthStoreError> {
         let sealed = self.secrets.seal(text.expose());
-        let kept = self.tokens.set_token(&package_of(key)?, &key.user, Some(sealed)).await.map_err(failed)?;
-        if kept { Ok(()) } else { Err(failed("there is no such upstream any more")) }
+        let kept =
+            self.tokens.set_token(&package_of(key)?, &key.user, Some(sealed)).await.map_err(store_error)?;
+        if kept { Ok(()) } else { Err(store_error("there is no such upstream any more")) }
     }
 
-    async fn clear(&self, key: &TokenKey) -> Result<(), StoreError> {
-        self.tokens.set_token(&package_of(key)?, &key.user, None).await.map(drop).map_err(failed)
+    async fn clear(&self, key: &TokenKey) -> Result<(), OAuthStoreError> {
+        self.tokens.set_token(&package_of(key)?, &key.user, None).await.map(drop).map_err(store_error)
     }
 }

@@ -9,7 +9,7 @@ use super::UpstreamSource;
 
 /// What a call waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Waits {
+pub(super) enum CallPhase {
     /// A connection.
     Connection,
     /// The answer.
@@ -22,7 +22,7 @@ pub(super) struct CallWatch<'a> {
     source: &'a UpstreamSource,
     cx: &'a CallContext,
     package: &'a PackageName,
-    waits: Waits,
+    phase: CallPhase,
     settled: bool,
 }
 
@@ -31,13 +31,13 @@ impl<'a> CallWatch<'a> {
         source: &'a UpstreamSource,
         cx: &'a CallContext,
         package: &'a PackageName,
-        waits: Waits,
+        waits: CallPhase,
     ) -> Self {
-        Self { source, cx, package, waits, settled: false }
+        Self { source, cx, package, phase: waits, settled: false }
     }
 
     /// The wait is over, and whoever waited says what came of it.
-    pub(super) fn settled(&mut self) {
+    pub(super) fn settle(&mut self) {
         self.settled = true;
     }
 }
@@ -48,10 +48,12 @@ impl Drop for CallWatch<'_> {
             return;
         }
         let late = Instant::now() >= self.cx.deadline;
-        self.source.health_mut(self.package, |health| match (late, self.waits) {
-            (false, _) => health.call_left(&self.cx.id),
-            (true, Waits::Connection) => health.failed("it did not connect in time".to_owned()),
-            (true, Waits::Answer) => health.call_failed("it did not answer in time"),
+        self.source.health_mut(self.package, |health| match (late, self.phase) {
+            (false, _) => health.record_call_left(&self.cx.id),
+            (true, CallPhase::Connection) => {
+                health.record_unreachable("it did not connect in time".to_owned())
+            }
+            (true, CallPhase::Answer) => health.record_call_failure("it did not answer in time"),
         });
     }
 }

@@ -11,7 +11,7 @@ impl ChangeSubscriber for UpstreamSource {
         let Some(source) = self.me.upgrade() else { return };
         match &announcement.change {
             Change::UpstreamChanged(package) => source.follow_record(package).await,
-            Change::UpstreamRemoved(package) => source.removed(package),
+            Change::UpstreamRemoved(package) => source.remove_upstream(package),
             Change::AppUninstalled { user, package } | Change::AuthorizationChanged { user, package } => {
                 source.forget_connections(package, user);
             }

@@ -16,11 +16,13 @@ use dashmap::DashMap;
 use serde_json::value::RawValue;
 use tokio::{sync::Mutex, time::Instant};
 use toolyard_core::ports::UpstreamRecord;
-use toolyard_mcp_client::{Client, ClientError, Era, Limits, Options, Transport, Watch};
+use toolyard_mcp_client::{
+    ChangeFilter, ClientLimits, ClientOptions, McpClient, McpClientError, McpTransport, ProtocolEra,
+};
 use toolyard_protocol::{
     PackageName, UserId,
     raw::to_raw,
-    upstream::{Reach, UpstreamAuth},
+    upstream::{UpstreamAuth, UpstreamEndpoint},
 };
 
 use super::{
@@ -30,7 +32,7 @@ use super::{
 
 /// Which connection. Without `declared` it is one that tells of changes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Key {
+pub(super) struct ConnectionKey {
     pub(super) package: PackageName,
     /// Whose it is; none is everybody's.
     pub(super) user: Option<UserId>,
@@ -40,42 +42,42 @@ pub(super) struct Key {
 
 /// One connection, or the place for it.
 #[derive(Default)]
-pub(super) struct Slot {
-    open: Mutex<Option<Open>>,
+pub(super) struct UpstreamSlot {
+    open: Mutex<Option<OpenConnection>>,
     used: AtomicU64,
 }
 
-struct Open {
-    client: Client,
+struct OpenConnection {
+    client: McpClient,
     made_from: UpstreamRecord,
 }
 
 /// All connections.
-pub(super) struct Connections {
-    slots: DashMap<Key, Arc<Slot>>,
+pub(super) struct UpstreamConnections {
+    slots: DashMap<ConnectionKey, Arc<UpstreamSlot>>,
     started: Instant,
 }
 
 /// Why there is no connection.
 #[derive(Debug, Clone, thiserror::Error)]
-pub(super) enum NoConnection {
+pub(super) enum UpstreamConnectError {
     #[error(transparent)]
     Spec(#[from] BadSpec),
     #[error(transparent)]
-    Client(#[from] ClientError),
+    Client(#[from] McpClientError),
     #[error("more than {0} connections to upstreams are open")]
     TooMany(usize),
 }
 
-impl Key {
+impl ConnectionKey {
     /// The connection that tells of changes: everybody's, or this user's where the upstream knows its users.
-    pub(super) fn base(package: &PackageName, record: &UpstreamRecord, user: Option<&UserId>) -> Self {
+    pub(super) fn base_key(package: &PackageName, record: &UpstreamRecord, user: Option<&UserId>) -> Self {
         let knows_users = record.details.auth == UpstreamAuth::OAuth || record.details.per_user;
         Self { package: package.clone(), user: user.filter(|_| knows_users).cloned(), declared: None }
     }
 }
 
-impl Connections {
+impl UpstreamConnections {
     pub(super) fn new() -> Self {
         Self { slots: DashMap::new(), started: Instant::now() }
     }
@@ -85,7 +87,7 @@ impl Connections {
         self.started.elapsed().as_secs()
     }
 
-    fn slot(&self, key: &Key, most: usize) -> Option<Arc<Slot>> {
+    fn slot_for(&self, key: &ConnectionKey, most: usize) -> Option<Arc<UpstreamSlot>> {
         if let Some(slot) = self.slots.get(key) {
             return Some(slot.clone());
         }
@@ -93,7 +95,7 @@ impl Connections {
     }
 
     /// Closes connections that nobody used for so long and nobody needs otherwise.
-    pub(super) fn close_idle(&self, idle_s: u64, needed: impl Fn(&Key) -> bool) {
+    pub(super) fn close_idle(&self, idle_s: u64, needed: impl Fn(&ConnectionKey) -> bool) {
         let before = self.now_s().saturating_sub(idle_s);
         // Dropping a client ends its connection in the background.
         self.slots.retain(|key, slot| {
@@ -102,72 +104,72 @@ impl Connections {
     }
 
     /// The open connection, where there is one and nobody is just making another.
-    pub(super) fn now_open(&self, key: &Key) -> Option<Client> {
+    pub(super) fn open_client(&self, key: &ConnectionKey) -> Option<McpClient> {
         let slot = self.slots.get(key)?.clone();
         let open = slot.open.try_lock().ok()?;
         open.as_ref().map(|open| open.client.clone())
     }
 
     /// Forgets all connections of a package: they end in the background.
-    pub(super) fn forget(&self, package: &PackageName, user: Option<&UserId>) {
+    pub(super) fn forget_package(&self, package: &PackageName, user: Option<&UserId>) {
         self.slots.retain(|key, _| key.package != *package || (user.is_some() && key.user.as_ref() != user));
     }
 }
 
 /// The bounds of a connection. Lists may be larger than results; a result is looked at when it is there.
-fn limits(settings: &UpstreamSettings) -> Limits {
-    let usual = Limits::default();
+fn client_limits(settings: &UpstreamSettings) -> ClientLimits {
+    let usual = ClientLimits::default();
     let message_bytes = usual.message_bytes.max(settings.result_bytes.saturating_mul(2));
-    Limits { connect: settings.connect, request: settings.list, message_bytes, ..usual }
+    ClientLimits { connect: settings.connect, request: settings.list, message_bytes, ..usual }
 }
 
 impl UpstreamSource {
     /// The connection on which a user's request goes out.
-    pub(super) async fn connection(
+    pub(super) async fn user_connection(
         &self,
         package: &PackageName,
         record: &UpstreamRecord,
         user: &UserId,
         declared: Option<&RawValue>,
-    ) -> Result<Client, NoConnection> {
-        let base = self.base(package, record, Some(user)).await?;
-        let by_session =
-            !base.revision().is_modern() && matches!(record.details.reach(), Some(Reach::Url(_)));
+    ) -> Result<McpClient, UpstreamConnectError> {
+        let base = self.base_connection(package, record, Some(user)).await?;
+        let by_session = !base.revision().is_modern()
+            && matches!(record.details.endpoint(), Some(UpstreamEndpoint::Url(_)));
         if !by_session {
             return Ok(base);
         }
-        let key = Key {
+        let key = ConnectionKey {
             package: package.clone(),
             user: Some(user.clone()),
             declared: Some(declared.map_or("{}", RawValue::get).into()),
         };
         let capabilities = declared.map_or_else(|| to_raw(&serde_json::Map::new()), RawValue::to_owned);
-        self.open(&key, record, Era::Handshake, capabilities, Watch::nothing()).await
+        self.open_connection(&key, record, ProtocolEra::Handshake, capabilities, ChangeFilter::none()).await
     }
 
-    /// The connection that tells of changes, see [`Key::base`]. What was watched on the one before it is watched again.
-    pub(super) async fn base(
+    /// The connection that tells of changes, see [`ConnectionKey::base`]. What was watched on the one before it is watched again.
+    pub(super) async fn base_connection(
         &self,
         package: &PackageName,
         record: &UpstreamRecord,
         user: Option<&UserId>,
-    ) -> Result<Client, NoConnection> {
-        let key = Key::base(package, record, user);
+    ) -> Result<McpClient, UpstreamConnectError> {
+        let key = ConnectionKey::base_key(package, record, user);
         let nothing = to_raw(&serde_json::Map::new());
-        let watch = Watch { uris: self.watched.uris(&key), ..Watch::default() };
-        self.open(&key, record, Era::Either, nothing, watch).await
+        let watch = ChangeFilter { uris: self.watched.uris(&key), ..ChangeFilter::default() };
+        self.open_connection(&key, record, ProtocolEra::Either, nothing, watch).await
     }
 
-    async fn open(
+    async fn open_connection(
         &self,
-        key: &Key,
+        key: &ConnectionKey,
         record: &UpstreamRecord,
-        era: Era,
+        era: ProtocolEra,
         capabilities: Box<RawValue>,
-        watch: Watch,
-    ) -> Result<Client, NoConnection> {
+        watch: ChangeFilter,
+    ) -> Result<McpClient, UpstreamConnectError> {
         let most = self.parts.settings.max_connections;
-        let slot = self.connections.slot(key, most).ok_or(NoConnection::TooMany(most))?;
+        let slot = self.connections.slot_for(key, most).ok_or(UpstreamConnectError::TooMany(most))?;
         slot.used.store(self.connections.now_s(), Ordering::Relaxed);
         // One at a time: whoever waited finds it open.
         let mut open = slot.open.lock().await;
@@ -178,29 +180,33 @@ impl UpstreamSource {
             return Ok(open.client.clone());
         }
         *open = None;
-        let transport = self.transport(key, record)?;
+        let transport = self.connection_transport(key, record)?;
         let settings = &self.parts.settings;
-        let options = Options {
+        let options = ClientOptions {
             capabilities,
             era,
             watch,
-            limits: limits(settings),
-            ..Options::new(self.parts.tasks.clone(), self.over.clone())
+            limits: client_limits(settings),
+            ..ClientOptions::new(self.parts.tasks.clone(), self.over.clone())
         };
-        let client = Client::connect(transport, options).await?;
-        self.hear(key, &client);
-        *open = Some(Open { client: client.clone(), made_from: record.clone() });
+        let client = McpClient::connect(transport, options).await?;
+        self.follow_connection(key, &client);
+        *open = Some(OpenConnection { client: client.clone(), made_from: record.clone() });
         Ok(client)
     }
 
-    fn transport(&self, key: &Key, record: &UpstreamRecord) -> Result<Transport, BadSpec> {
-        let details = spec::opened(record, &*self.parts.secrets, &self.parts.environment)?;
+    fn connection_transport(
+        &self,
+        key: &ConnectionKey,
+        record: &UpstreamRecord,
+    ) -> Result<McpTransport, BadSpec> {
+        let details = spec::resolve_details(record, &*self.parts.secrets, &self.parts.environment)?;
         let mut transport =
-            spec::transport(&details, &self.parts.guard, &self.parts.http, &self.parts.environment)?;
-        if let (Transport::Http(target), Some(user)) = (&mut transport, &key.user)
+            spec::transport_for(&details, &self.parts.guard, &self.parts.http, &self.parts.environment)?;
+        if let (McpTransport::Http(target), Some(user)) = (&mut transport, &key.user)
             && details.auth == UpstreamAuth::OAuth
         {
-            target.credentials = self.tokens.credentials(&key.package, &details, &target.url, user);
+            target.credentials = self.tokens.user_credentials(&key.package, &details, &target.url, user);
         }
         Ok(transport)
     }

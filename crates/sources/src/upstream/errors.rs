@@ -1,99 +1,101 @@
 //! What went wrong with an upstream, in the platform's own table.
 
 use toolyard_core::{CallContext, ToolError};
-use toolyard_mcp_client::ClientError;
+use toolyard_mcp_client::McpClientError;
 use toolyard_protocol::{
     ErrorCode, PackageName,
     mcp::{RpcError, method},
     raw::RawFields,
 };
 
-use super::connections::NoConnection;
+use super::connections::UpstreamConnectError;
 
 /// Longest message of an upstream that goes on to the caller, in characters.
 const MAX_MESSAGE_CHARS: usize = 2_000;
 
 /// No connection: nothing ran.
-pub(super) fn unreachable(package: &PackageName, error: &NoConnection) -> ToolError {
+pub(super) fn unreachable_error(package: &PackageName, error: &UpstreamConnectError) -> ToolError {
     match error {
-        NoConnection::Client(ClientError::AuthorizationNeeded { .. }) => wants_authorization(package),
-        NoConnection::Client(ClientError::Credentials(_)) | NoConnection::Spec(_) => {
-            let text = format!("{package} is not set up well on this server; its operator can read why.");
-            ToolError::new(ErrorCode::AppNotAvailable, text).because(error)
+        UpstreamConnectError::Client(McpClientError::AuthorizationNeeded { .. }) => {
+            authorization_needed_error(package)
         }
-        NoConnection::Client(_) | NoConnection::TooMany(_) => {
+        UpstreamConnectError::Client(McpClientError::Credentials(_)) | UpstreamConnectError::Spec(_) => {
+            let text = format!("{package} is not set up well on this server; its operator can read why.");
+            ToolError::new(ErrorCode::AppNotAvailable, text).with_cause(error)
+        }
+        UpstreamConnectError::Client(_) | UpstreamConnectError::TooMany(_) => {
             let text = format!("{package} cannot be reached; the tool did not run.");
-            ToolError::new(ErrorCode::AppNotAvailable, text).retryable_if(true).because(error)
+            ToolError::new(ErrorCode::AppNotAvailable, text).retryable_if(true).with_cause(error)
         }
     }
 }
 
 /// The user has to say yes first; whoever can make a link puts it into the words.
-pub(super) fn wants_authorization(package: &PackageName) -> ToolError {
+pub(super) fn authorization_needed_error(package: &PackageName) -> ToolError {
     let text = format!("{package} wants the user's authorization first.");
     ToolError::new(ErrorCode::Denied, text)
 }
 
 /// It does not take the credentials that the operator gave.
-pub(super) fn not_let_in(package: &PackageName) -> ToolError {
+pub(super) fn credentials_refused_error(package: &PackageName) -> ToolError {
     let text =
         format!("{package} does not let this server in; its operator has to give it other credentials.");
     ToolError::new(ErrorCode::AppNotAvailable, text)
 }
 
 /// Not an upstream at all: a fault of ours.
-pub(super) fn not_one(package: &PackageName) -> ToolError {
+pub(super) fn not_an_upstream_error(package: &PackageName) -> ToolError {
     ToolError::new(ErrorCode::AppNotAvailable, format!("{package} is not an upstream."))
 }
 
 /// A request that failed. `harmless`: running it twice does no harm.
-pub(super) fn failed(
+pub(super) fn request_error(
     cx: &CallContext,
     package: &PackageName,
     asked: &str,
-    error: ClientError,
+    error: McpClientError,
     harmless: bool,
 ) -> ToolError {
     let cause = error.to_string();
     let told = match error {
-        ClientError::NotSent(_) => {
+        McpClientError::NotSent(_) => {
             ToolError::new(ErrorCode::NetworkError, format!("{package} cannot be reached; nothing ran."))
         }
-        ClientError::SessionLost(_) => {
+        McpClientError::SessionLost(_) => {
             let text =
                 format!("{package} was restarted and takes no new session yet; nothing ran. Try again.");
             ToolError::new(ErrorCode::NetworkError, text)
         }
-        ClientError::Timeout(_) => {
+        McpClientError::Timeout(_) => {
             let text = format!("{package} did not answer in time; it may or may not have run.");
             ToolError::new(ErrorCode::Timeout, text).retryable_if(harmless)
         }
-        ClientError::PerhapsSent(_) | ClientError::Closed(_) => {
+        McpClientError::PerhapsSent(_) | McpClientError::Closed(_) => {
             let text = format!("{package} broke off before it had answered; it may or may not have run.");
             cx.connection_lost(text)
         }
-        ClientError::Rpc(error) => return refused(package, asked, error),
-        ClientError::Status { status, .. } => {
+        McpClientError::Rpc(error) => return refusal_error(package, asked, error),
+        McpClientError::Status { status, .. } => {
             let text = format!("{package} answered with HTTP status {}.", status.as_u16());
             ToolError::new(ErrorCode::HttpError, text).retryable_if(status.is_server_error() && harmless)
         }
-        ClientError::AuthorizationNeeded { .. } => wants_authorization(package),
-        ClientError::Credentials(_) | ClientError::NoCommonRevision { .. } => {
+        McpClientError::AuthorizationNeeded { .. } => authorization_needed_error(package),
+        McpClientError::Credentials(_) | McpClientError::NoCommonRevision { .. } => {
             let text = format!("{package} cannot be used with this server; its operator can read why.");
             ToolError::new(ErrorCode::AppNotAvailable, text)
         }
-        ClientError::Malformed(_) => {
+        McpClientError::Malformed(_) => {
             let text = format!("{package} answered with something that cannot be read.");
             ToolError::new(ErrorCode::InvalidResponse, text)
         }
-        ClientError::Invalid(_) => {
+        McpClientError::Invalid(_) => {
             ToolError::new(ErrorCode::InvalidRequest, format!("This cannot be asked of {package}."))
         }
     };
-    told.because(cause)
+    told.with_cause(cause)
 }
 
-fn refused(package: &PackageName, asked: &str, error: RpcError) -> ToolError {
+fn refusal_error(package: &PackageName, asked: &str, error: RpcError) -> ToolError {
     let message: String = error.message.chars().take(MAX_MESSAGE_CHARS).collect();
     let said = format!("{package} refused: {message}");
     match error.code {
@@ -106,7 +108,7 @@ fn refused(package: &PackageName, asked: &str, error: RpcError) -> ToolError {
         }
         RpcError::HEADER_MISMATCH => {
             let text = format!("The tools of {package} changed meanwhile; nothing ran. Try again.");
-            ToolError::new(ErrorCode::NetworkError, text).because(error.message)
+            ToolError::new(ErrorCode::NetworkError, text).with_cause(error.message)
         }
         RpcError::RESOURCE_NOT_FOUND | RpcError::METHOD_NOT_FOUND => {
             ToolError::new(ErrorCode::ToolNotHandled, said)
@@ -121,7 +123,7 @@ fn refused(package: &PackageName, asked: &str, error: RpcError) -> ToolError {
 
 /// What an error says against the upstream itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum RequestFault {
     /// It cannot be reached.
     Connection,
     /// It can, and does not do what it is asked.
@@ -129,19 +131,19 @@ pub(super) enum Fault {
 }
 
 /// What an error says against the upstream; none where it speaks against this one request.
-pub(super) fn fault_in(error: &ClientError) -> Option<Fault> {
+pub(super) fn fault_in(error: &McpClientError) -> Option<RequestFault> {
     match error {
-        ClientError::NotSent(_)
-        | ClientError::SessionLost(_)
-        | ClientError::Closed(_)
-        | ClientError::NoCommonRevision { .. } => Some(Fault::Connection),
-        ClientError::Timeout(_) | ClientError::PerhapsSent(_) => Some(Fault::Call),
-        ClientError::Status { status, .. } => status.is_server_error().then_some(Fault::Call),
+        McpClientError::NotSent(_)
+        | McpClientError::SessionLost(_)
+        | McpClientError::Closed(_)
+        | McpClientError::NoCommonRevision { .. } => Some(RequestFault::Connection),
+        McpClientError::Timeout(_) | McpClientError::PerhapsSent(_) => Some(RequestFault::Call),
+        McpClientError::Status { status, .. } => status.is_server_error().then_some(RequestFault::Call),
         // It answers, and nobody waits: other tools may do better.
-        ClientError::Malformed(_)
-        | ClientError::Rpc(_)
-        | ClientError::AuthorizationNeeded { .. }
-        | ClientError::Credentials(_)
-        | ClientError::Invalid(_) => None,
+        McpClientError::Malformed(_)
+        | McpClientError::Rpc(_)
+        | McpClientError::AuthorizationNeeded { .. }
+        | McpClientError::Credentials(_)
+        | McpClientError::Invalid(_) => None,
     }
 }

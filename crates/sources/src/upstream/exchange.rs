@@ -20,22 +20,22 @@ use tokio::{
 use toolyard_core::{
     CallContext, ToolError,
     catalog::AppHead,
-    executor::Awaited,
-    ports::{Notice, Question, UpstreamRecord},
+    executor::AwaitedInput,
+    ports::{CallNotice, SourceQuestion, UpstreamRecord},
 };
-use toolyard_mcp_client::{Answer, Ask, Client, ClientError, RequestOptions};
+use toolyard_mcp_client::{McpClient, McpClientError, RequestOptions, ServerRequest, UpstreamReply};
 use toolyard_protocol::{
     CallId, ErrorCode, PackageName,
-    call::Progress,
+    call::CallProgress,
     mcp::{RpcError, meta},
     raw::{RawFields, to_raw},
 };
 
 use super::{
     UpstreamSource, authorize,
-    call_watch::{CallWatch, Waits},
-    errors::{self, Fault},
-    held::Held,
+    call_watch::{CallPhase, CallWatch},
+    errors::{self, RequestFault},
+    held::HeldRequest,
     origin,
 };
 
@@ -47,7 +47,7 @@ const MAX_ROUNDS: usize = 16;
 const HELD_KEY: &str = "input";
 
 /// What is asked of an upstream.
-pub(super) struct Wanted<'a> {
+pub(super) struct UpstreamRequest<'a> {
     pub(super) method: &'static str,
     /// As the upstream knows it.
     pub(super) name: &'a str,
@@ -58,23 +58,23 @@ pub(super) struct Wanted<'a> {
 }
 
 /// What came of it.
-pub(super) enum Got {
+pub(super) enum UpstreamOutcome {
     Done(Box<RawValue>),
-    Awaited(Awaited),
+    Awaited(AwaitedInput),
 }
 
 /// A request under way. Dropping it cancels it.
-pub(super) struct Ongoing {
-    request: BoxFuture<'static, Result<Answer, ClientError>>,
-    progress: mpsc::Receiver<Progress>,
+pub(super) struct OngoingRequest {
+    request: BoxFuture<'static, Result<UpstreamReply, McpClientError>>,
+    progress: mpsc::Receiver<CallProgress>,
     logs: mpsc::Receiver<Box<RawValue>>,
-    asks: mpsc::Receiver<Ask>,
+    asks: mpsc::Receiver<ServerRequest>,
 }
 
 #[cfg(test)]
-impl Ongoing {
+impl OngoingRequest {
     /// A request without an end.
-    pub(super) fn endless() -> Self {
+    pub(super) fn never_ending() -> Self {
         let (progress, logs, asks) = (mpsc::channel(1).1, mpsc::channel(1).1, mpsc::channel(1).1);
         Self { request: Box::pin(std::future::pending()), progress, logs, asks }
     }
@@ -82,7 +82,7 @@ impl Ongoing {
 
 /// What a source needs to go on: what the caller brings back.
 #[derive(Serialize, Deserialize)]
-enum State {
+enum ResumeState {
     /// The upstream's own state, raw.
     #[serde(rename = "up")]
     Upstream(Box<RawValue>),
@@ -93,19 +93,19 @@ enum State {
 
 impl UpstreamSource {
     /// Asks an upstream for a user, over this connection if there is one already.
-    pub(super) async fn ask(
+    pub(super) async fn request_upstream(
         &self,
         cx: &CallContext,
         app: &AppHead,
-        mut wanted: Wanted<'_>,
-        connected: Option<Client>,
-    ) -> Result<Got, ToolError> {
+        mut wanted: UpstreamRequest<'_>,
+        connected: Option<McpClient>,
+    ) -> Result<UpstreamOutcome, ToolError> {
         let package = app.package();
-        let record = app.record.upstream().ok_or_else(|| errors::not_one(package))?;
-        if let Some(state) = resumed(cx)? {
+        let record = app.record.upstream().ok_or_else(|| errors::not_an_upstream_error(package))?;
+        if let Some(state) = resume_state(cx)? {
             match state {
-                State::Held(handle) => return self.resume(cx, app, &handle, &wanted).await,
-                State::Upstream(state) => wanted.params.set("requestState", state),
+                ResumeState::Held(handle) => return self.resume_request(cx, app, &handle, &wanted).await,
+                ResumeState::Upstream(state) => wanted.params.set("requestState", state),
             }
         }
         if let Some(responses) = cx.input.as_ref().and_then(|input| input.responses.as_deref()) {
@@ -117,23 +117,25 @@ impl UpstreamSource {
         };
         let mut reconnected = false;
         for _ in 0..MAX_ROUNDS {
-            let driven = match self.driven(cx, app, &client, &wanted).await {
+            let driven = match self.send_and_drive(cx, app, &client, &wanted).await {
                 Ok(driven) => driven,
                 // The connection ended, and the request surely did nothing: once more over another one.
-                Err(error) if error.surely_not_done() && client.is_closed() && !reconnected => {
+                Err(error) if error.is_safe_to_retry() && client.is_closed() && !reconnected => {
                     reconnected = true;
                     client = self.ready_client(cx, app, record).await?;
                     continue;
                 }
-                Err(error) => return Err(self.told(cx, app, error, &wanted).await),
+                Err(error) => return Err(self.to_tool_error(cx, app, error, &wanted).await),
             };
             match driven {
-                Driven::Answer(Answer::Complete(raw)) => return Ok(Got::Done(raw)),
-                Driven::Answer(Answer::InputRequired(raw)) if cx.abilities.ask.is_none() => {
-                    return passed_down(cx, app, &raw);
+                DriveOutcome::Answer(UpstreamReply::Complete(raw)) => return Ok(UpstreamOutcome::Done(raw)),
+                DriveOutcome::Answer(UpstreamReply::InputRequired(raw)) if cx.abilities.ask.is_none() => {
+                    return pass_on_questions(cx, app, &raw);
                 }
-                Driven::Answer(Answer::InputRequired(raw)) => answer_all(cx, app, &raw, &mut wanted).await?,
-                Driven::Parked(awaited) => return Ok(Got::Awaited(awaited)),
+                DriveOutcome::Answer(UpstreamReply::InputRequired(raw)) => {
+                    ask_caller(cx, app, &raw, &mut wanted).await?
+                }
+                DriveOutcome::Parked(awaited) => return Ok(UpstreamOutcome::Awaited(awaited)),
             }
         }
         let text = format!("{package} asked back {MAX_ROUNDS} times and came to no end.");
@@ -145,71 +147,78 @@ impl UpstreamSource {
         cx: &CallContext,
         app: &AppHead,
         record: &UpstreamRecord,
-    ) -> Result<Client, ToolError> {
+    ) -> Result<McpClient, ToolError> {
         let package = app.package();
         let mut allowed = Ok(());
-        self.health_mut(package, |health| allowed = health.check(package, &cx.id, cx.deadline));
+        self.health_mut(package, |health| allowed = health.check_call(package, &cx.id, cx.deadline));
         allowed?;
-        let mut watch = CallWatch::new(self, cx, package, Waits::Connection);
-        let opened = self.connection(package, record, &cx.user, cx.abilities.declared.as_deref());
+        let mut watch = CallWatch::new(self, cx, package, CallPhase::Connection);
+        let opened = self.user_connection(package, record, &cx.user, cx.abilities.declared.as_deref());
         let opened = tokio::time::timeout_at(cx.deadline, opened).await;
-        watch.settled();
+        watch.settle();
         match opened {
             Ok(Ok(client)) => Ok(client),
             Ok(Err(error)) => {
-                self.no_connection(package, record, &error);
-                if authorize::is_wanted(&error) {
-                    return Err(self.with_link(cx, app).await);
+                self.record_no_connection(package, record, &error);
+                if authorize::is_authorization_needed(&error) {
+                    return Err(self.authorization_error(cx, app).await);
                 }
-                Err(errors::unreachable(package, &error))
+                Err(errors::unreachable_error(package, &error))
             }
             Err(_) => {
                 let text = format!("{package} did not let itself be reached in time; nothing ran.");
-                self.health_mut(package, |health| health.failed("it did not connect in time".to_owned()));
+                self.health_mut(package, |health| {
+                    health.record_unreachable("it did not connect in time".to_owned())
+                });
                 Err(ToolError::new(ErrorCode::AppNotAvailable, text).retryable_if(true))
             }
         }
     }
 
     /// One request from its start to its end, and whether the upstream did well in it.
-    async fn driven(
+    async fn send_and_drive(
         &self,
         cx: &CallContext,
         app: &AppHead,
-        client: &Client,
-        wanted: &Wanted<'_>,
-    ) -> Result<Driven, ClientError> {
+        client: &McpClient,
+        wanted: &UpstreamRequest<'_>,
+    ) -> Result<DriveOutcome, McpClientError> {
         if let Some(level) = cx.abilities.log_level.as_deref() {
-            client.want_level(level).await;
+            client.request_log_level(level).await;
         }
-        let ongoing = self.begin(cx, client, wanted);
-        self.watched_drive(cx, app, ongoing).await
+        let ongoing = self.begin_request(cx, client, wanted);
+        self.drive_watched(cx, app, ongoing).await
     }
 
-    async fn watched_drive(
+    async fn drive_watched(
         &self,
         cx: &CallContext,
         app: &AppHead,
-        ongoing: Ongoing,
-    ) -> Result<Driven, ClientError> {
-        let mut watch = CallWatch::new(self, cx, app.package(), Waits::Answer);
-        let got = self.drive(cx, app, ongoing).await;
-        watch.settled();
-        self.book(app.package(), &cx.id, &got);
+        ongoing: OngoingRequest,
+    ) -> Result<DriveOutcome, McpClientError> {
+        let mut watch = CallWatch::new(self, cx, app.package(), CallPhase::Answer);
+        let got = self.drive_request(cx, app, ongoing).await;
+        watch.settle();
+        self.record_health(app.package(), &cx.id, &got);
         got
     }
 
-    fn begin(&self, cx: &CallContext, client: &Client, wanted: &Wanted<'_>) -> Ongoing {
+    fn begin_request(
+        &self,
+        cx: &CallContext,
+        client: &McpClient,
+        wanted: &UpstreamRequest<'_>,
+    ) -> OngoingRequest {
         let (progress_to, progress) = mpsc::channel(QUEUE);
         let (logs_to, logs) = mpsc::channel(QUEUE);
         let (asks_to, asks) = mpsc::channel(QUEUE);
-        let holds = cx.abilities.comes_back && !client.revision().is_modern();
+        let holds = cx.abilities.can_resume && !client.revision().is_modern();
         let deadline = if holds { Instant::now() + self.parts.settings.held } else { cx.deadline };
         let options = RequestOptions {
-            progress: cx.notices.is_wanted().then_some(progress_to),
+            progress: cx.notices.has_listener().then_some(progress_to),
             deadline: Some(deadline),
-            meta: trace(cx),
-            capabilities: Some(declared(cx)),
+            meta: trace_meta(cx),
+            capabilities: Some(caller_capabilities(cx)),
             log_level: cx.abilities.log_level.as_deref().map(str::to_owned),
             logs: cx.abilities.log_level.is_some().then_some(logs_to),
             asks: Some(asks_to),
@@ -219,67 +228,76 @@ impl UpstreamSource {
         };
         let (client, method, params) = (client.clone(), wanted.method, wanted.params.to_raw());
         let request = Box::pin(async move { client.request(method, Some(&params), options).await });
-        Ongoing { request, progress, logs, asks }
+        OngoingRequest { request, progress, logs, asks }
     }
 
     /// Waits for the answer, and carries everything else to the caller.
-    async fn drive(
+    async fn drive_request(
         &self,
         cx: &CallContext,
         app: &AppHead,
-        mut ongoing: Ongoing,
-    ) -> Result<Driven, ClientError> {
+        mut ongoing: OngoingRequest,
+    ) -> Result<DriveOutcome, McpClientError> {
         let began = Instant::now();
         let answer = loop {
             tokio::select! {
                 biased;
-                Some(progress) = ongoing.progress.recv() => cx.notices.progress(progress),
-                Some(line) = ongoing.logs.recv() => cx.notices.send(Notice::Log(line)),
+                Some(progress) = ongoing.progress.recv() => cx.notices.send_progress(progress),
+                Some(line) = ongoing.logs.recv() => cx.notices.send(CallNotice::Log(line)),
                 Some(ask) = ongoing.asks.recv() => match &cx.abilities.ask {
                     Some(caller) => {
-                        let params = origin::named(app, &ask.method, ask.params);
-                        let question = Question { method: ask.method, params, answer: ask.answer };
+                        let params = origin::with_origin(app, &ask.method, ask.params);
+                        let question = SourceQuestion { method: ask.method, params, answer: ask.answer };
                         // A caller that is gone refuses by not answering.
                         let _ = caller.send(question).await;
                     }
-                    None if cx.abilities.comes_back => {
-                        return Ok(Driven::Parked(self.park(cx, app, ongoing, ask)));
+                    None if cx.abilities.can_resume => {
+                        return Ok(DriveOutcome::Parked(self.park_request(cx, app, ongoing, ask)));
                     }
                     // Dropped, which refuses.
                     None => {}
                 },
                 answer = &mut ongoing.request => break answer,
                 // One that may be held open has more time than its caller, who waits no longer.
-                () = tokio::time::sleep_until(cx.deadline) => break Err(ClientError::Timeout(began.elapsed())),
+                () = tokio::time::sleep_until(cx.deadline) => break Err(McpClientError::Timeout(began.elapsed())),
             }
         };
         while let Ok(progress) = ongoing.progress.try_recv() {
-            cx.notices.progress(progress);
+            cx.notices.send_progress(progress);
         }
         while let Ok(line) = ongoing.logs.try_recv() {
-            cx.notices.send(Notice::Log(line));
+            cx.notices.send(CallNotice::Log(line));
         }
-        answer.map(Driven::Answer)
+        answer.map(DriveOutcome::Answer)
     }
 
-    fn park(&self, cx: &CallContext, app: &AppHead, ongoing: Ongoing, ask: Ask) -> Awaited {
-        let params = origin::named(app, &ask.method, ask.params.clone());
+    fn park_request(
+        &self,
+        cx: &CallContext,
+        app: &AppHead,
+        ongoing: OngoingRequest,
+        ask: ServerRequest,
+    ) -> AwaitedInput {
+        let params = origin::with_origin(app, &ask.method, ask.params.clone());
         let question = json!({ "method": ask.method, "params": params });
         let requests = to_raw(&json!({ HELD_KEY: question }));
         let (user, caller) = (cx.user.clone(), cx.caller.clone());
-        let held = Held { user, caller, package: app.package().clone(), ongoing, ask };
-        let handle = self.held.park(held, &*self.parts.ids);
-        Awaited { requests: Some(requests.into()), state: Some(to_raw(&State::Held(handle)).get().into()) }
+        let held = HeldRequest { user, caller, package: app.package().clone(), ongoing, ask };
+        let handle = self.held.hold(held, &*self.parts.ids);
+        AwaitedInput {
+            requests: Some(requests.into()),
+            state: Some(to_raw(&ResumeState::Held(handle)).get().into()),
+        }
     }
 
     /// A caller comes back to a request that was held open for it.
-    async fn resume(
+    async fn resume_request(
         &self,
         cx: &CallContext,
         app: &AppHead,
         handle: &str,
-        wanted: &Wanted<'_>,
-    ) -> Result<Got, ToolError> {
+        wanted: &UpstreamRequest<'_>,
+    ) -> Result<UpstreamOutcome, ToolError> {
         let package = app.package();
         let held = self.held.take(handle, (&cx.user, &cx.caller), package).ok_or_else(|| {
             let text = format!("{package} does not wait for this answer any more; begin the call again.");
@@ -290,106 +308,123 @@ impl UpstreamSource {
             responses.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
         let Some(answer) = responses.get(HELD_KEY) else {
             // Not answered: asked again.
-            let Held { ongoing, ask, .. } = held;
-            return Ok(Got::Awaited(self.park(cx, app, ongoing, ask)));
+            let HeldRequest { ongoing, ask, .. } = held;
+            return Ok(UpstreamOutcome::Awaited(self.park_request(cx, app, ongoing, ask)));
         };
-        let Held { ongoing, ask, .. } = held;
+        let HeldRequest { ongoing, ask, .. } = held;
         let _ = ask.answer.send(Ok(answer.to_owned()));
-        match self.watched_drive(cx, app, ongoing).await {
-            Ok(Driven::Answer(answer)) => match answer.complete() {
-                Ok(raw) => Ok(Got::Done(raw)),
-                Err(error) => Err(errors::failed(cx, package, wanted.method, error, wanted.harmless)),
+        match self.drive_watched(cx, app, ongoing).await {
+            Ok(DriveOutcome::Answer(answer)) => match answer.into_complete() {
+                Ok(raw) => Ok(UpstreamOutcome::Done(raw)),
+                Err(error) => Err(errors::request_error(cx, package, wanted.method, error, wanted.harmless)),
             },
-            Ok(Driven::Parked(awaited)) => Ok(Got::Awaited(awaited)),
-            Err(error) => Err(errors::failed(cx, package, wanted.method, error, wanted.harmless)),
+            Ok(DriveOutcome::Parked(awaited)) => Ok(UpstreamOutcome::Awaited(awaited)),
+            Err(error) => Err(errors::request_error(cx, package, wanted.method, error, wanted.harmless)),
         }
     }
 
     /// Whether the upstream did well.
-    fn book(&self, package: &PackageName, call: &CallId, got: &Result<Driven, ClientError>) {
+    fn record_health(
+        &self,
+        package: &PackageName,
+        call: &CallId,
+        got: &Result<DriveOutcome, McpClientError>,
+    ) {
         let fault = match got {
             // An error of the protocol is an answer.
-            Ok(_) | Err(ClientError::Rpc(_)) => return self.health_mut(package, |health| health.well()),
+            Ok(_) | Err(McpClientError::Rpc(_)) => {
+                return self.health_mut(package, |health| health.record_success());
+            }
             Err(error) => errors::fault_in(error).map(|fault| (fault, error.to_string())),
         };
         match fault {
-            Some((Fault::Connection, why)) => self.health_mut(package, |health| health.failed(why)),
-            Some((Fault::Call, why)) => self.health_mut(package, |health| health.call_failed(&why)),
-            None => return self.health_mut(package, |health| health.call_left(call)),
+            Some((RequestFault::Connection, why)) => {
+                self.health_mut(package, |health| health.record_unreachable(why))
+            }
+            Some((RequestFault::Call, why)) => {
+                self.health_mut(package, |health| health.record_call_failure(&why))
+            }
+            None => return self.health_mut(package, |health| health.record_call_left(call)),
         }
-        self.look_again(package);
+        self.refresh_soon(package);
     }
 
-    async fn told(
+    async fn to_tool_error(
         &self,
         cx: &CallContext,
         app: &AppHead,
-        error: ClientError,
-        wanted: &Wanted<'_>,
+        error: McpClientError,
+        wanted: &UpstreamRequest<'_>,
     ) -> ToolError {
         match &error {
-            ClientError::AuthorizationNeeded { .. } => return self.with_link(cx, app).await,
+            McpClientError::AuthorizationNeeded { .. } => return self.authorization_error(cx, app).await,
             // Its tools are others than we know.
-            ClientError::Rpc(refused) if refused.code == RpcError::HEADER_MISMATCH => {
-                self.look_again(app.package())
+            McpClientError::Rpc(refused) if refused.code == RpcError::HEADER_MISMATCH => {
+                self.refresh_soon(app.package())
             }
             // What the caller brought back is not what was asked for: that is the caller's to hear, not the model's.
-            ClientError::Rpc(refused) if refused.code == RpcError::INVALID_PARAMS && cx.input.is_some() => {
+            McpClientError::Rpc(refused)
+                if refused.code == RpcError::INVALID_PARAMS && cx.input.is_some() =>
+            {
                 let text = format!("{} refused: {}", app.package(), refused.message);
                 return ToolError::new(ErrorCode::InvalidRequest, text);
             }
             _ => {}
         }
-        errors::failed(cx, app.package(), wanted.method, error, wanted.harmless)
+        errors::request_error(cx, app.package(), wanted.method, error, wanted.harmless)
     }
 }
 
 /// How far a request got.
-pub(super) enum Driven {
-    Answer(Answer),
-    Parked(Awaited),
+pub(super) enum DriveOutcome {
+    Answer(UpstreamReply),
+    Parked(AwaitedInput),
 }
 
 /// What the caller brings back, where it brings a state.
-fn resumed(cx: &CallContext) -> Result<Option<State>, ToolError> {
+fn resume_state(cx: &CallContext) -> Result<Option<ResumeState>, ToolError> {
     let Some(state) = cx.input.as_ref().and_then(|input| input.state.as_deref()) else { return Ok(None) };
     let read = serde_json::from_str(state).map(Some);
     read.map_err(|error| {
         ToolError::new(ErrorCode::InvalidRequest, "The state that came back cannot be read; begin again.")
-            .because(error)
+            .with_cause(error)
     })
 }
 
 /// What sources may ask of this caller.
-fn declared(cx: &CallContext) -> Box<RawValue> {
+fn caller_capabilities(cx: &CallContext) -> Box<RawValue> {
     let declared = cx.abilities.declared.as_deref();
     declared.map_or_else(|| to_raw(&serde_json::Map::new()), RawValue::to_owned)
 }
 
-fn trace(cx: &CallContext) -> Vec<(String, Box<RawValue>)> {
+fn trace_meta(cx: &CallContext) -> Vec<(String, Box<RawValue>)> {
     let parent = (meta::TRACEPARENT.to_owned(), to_raw(&cx.trace.to_header().to_string()));
     let more = cx.baggage.iter().map(|(name, value)| ((*name).to_owned(), to_raw(&**value)));
     std::iter::once(parent).chain(more).collect()
 }
 
 /// A question of a modern upstream for a caller that comes back with the answer.
-fn passed_down(cx: &CallContext, app: &AppHead, raw: &RawValue) -> Result<Got, ToolError> {
-    if !cx.abilities.comes_back {
+fn pass_on_questions(cx: &CallContext, app: &AppHead, raw: &RawValue) -> Result<UpstreamOutcome, ToolError> {
+    if !cx.abilities.can_resume {
         let text = format!("{} asks for input that this caller cannot give.", app.package());
         return Err(ToolError::new(ErrorCode::Denied, text));
     }
     let fields: RawFields = serde_json::from_str(raw.get()).unwrap_or_default();
-    let state = fields.get("requestState").map(|state| State::Upstream(state.to_owned()));
-    let requests = fields.get("inputRequests").map(|requests| Arc::from(origin::all_named(app, requests)));
-    Ok(Got::Awaited(Awaited { requests, state: state.map(|state| to_raw(&state).get().into()) }))
+    let state = fields.get("requestState").map(|state| ResumeState::Upstream(state.to_owned()));
+    let requests =
+        fields.get("inputRequests").map(|requests| Arc::from(origin::all_with_origin(app, requests)));
+    Ok(UpstreamOutcome::Awaited(AwaitedInput {
+        requests,
+        state: state.map(|state| to_raw(&state).get().into()),
+    }))
 }
 
 /// Asks the caller everything that a modern upstream wants to know, and puts the answers into the next request.
-async fn answer_all(
+async fn ask_caller(
     cx: &CallContext,
     app: &AppHead,
     raw: &RawValue,
-    wanted: &mut Wanted<'_>,
+    wanted: &mut UpstreamRequest<'_>,
 ) -> Result<(), ToolError> {
     let package = app.package();
     #[derive(Deserialize)]
@@ -398,13 +433,13 @@ async fn answer_all(
         params: Option<Box<RawValue>>,
     }
     let fields: RawFields = serde_json::from_str(raw.get()).unwrap_or_default();
-    let requests: RawFields = fields.read("inputRequests").and_then(Result::ok).unwrap_or_default();
+    let requests: RawFields = fields.parse_field("inputRequests").and_then(Result::ok).unwrap_or_default();
     let mut responses = RawFields::default();
     for key in requests.names() {
-        let Some(Ok(request)) = requests.read::<Request>(key) else { continue };
+        let Some(Ok(request)) = requests.parse_field::<Request>(key) else { continue };
         let (answer, answered) = oneshot::channel();
-        let params = origin::named(app, &request.method, request.params);
-        let question = Question { method: request.method, params, answer };
+        let params = origin::with_origin(app, &request.method, request.params);
+        let question = SourceQuestion { method: request.method, params, answer };
         let asked = match &cx.abilities.ask {
             Some(caller) => caller.send(question).await.is_ok(),
             None => false,

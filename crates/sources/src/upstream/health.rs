@@ -18,11 +18,11 @@ const PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs
 
 /// How an upstream is doing.
 #[derive(Debug, Clone)]
-pub(super) struct Health {
+pub(super) struct UpstreamHealth {
     /// Whether it can be reached. Lists that can be read show that it can.
-    reach: Breaker,
+    reach: CircuitBreaker,
     /// Whether it answers calls. Only calls show that: an upstream may list its tools and hang in all of them.
-    calls: Breaker,
+    calls: CircuitBreaker,
     pub(super) state: UpstreamState,
     pub(super) problem: Option<String>,
     pub(super) revision: Option<&'static str>,
@@ -30,11 +30,11 @@ pub(super) struct Health {
     pub(super) listed_at: Option<Timestamp>,
 }
 
-impl Default for Health {
+impl Default for UpstreamHealth {
     fn default() -> Self {
         Self {
-            reach: Breaker::default(),
-            calls: Breaker::default(),
+            reach: CircuitBreaker::default(),
+            calls: CircuitBreaker::default(),
             state: UpstreamState::Unknown,
             problem: None,
             revision: None,
@@ -43,40 +43,40 @@ impl Default for Health {
     }
 }
 
-impl Health {
+impl UpstreamHealth {
     /// Its lists were read.
-    pub(super) fn listed(&mut self) {
+    pub(super) fn record_listed(&mut self) {
         self.reach.close();
         (self.state, self.problem) = (UpstreamState::Up, None);
     }
 
     /// It answered a call, or whoever is in charge wants it tried at once.
-    pub(super) fn well(&mut self) {
+    pub(super) fn record_success(&mut self) {
         self.calls.close();
-        self.listed();
+        self.record_listed();
     }
 
     /// It cannot be reached. The pause doubles with every failure in a row.
-    pub(super) fn failed(&mut self, why: String) {
+    pub(super) fn record_unreachable(&mut self, why: String) {
         self.state = UpstreamState::Down;
-        self.reach.failed(&why);
+        self.reach.record_failure(&why);
         self.problem = Some(why);
     }
 
     /// It took a call and did not answer it, or failed in it.
-    pub(super) fn call_failed(&mut self, why: &str) {
-        self.calls.failed(why);
+    pub(super) fn record_call_failure(&mut self, why: &str) {
+        self.calls.record_failure(why);
     }
 
     /// A call ended without showing anything, so another one may.
-    pub(super) fn call_left(&mut self, call: &CallId) {
-        self.reach.left(call);
-        self.calls.left(call);
+    pub(super) fn record_call_left(&mut self, call: &CallId) {
+        self.reach.release_probe(call);
+        self.calls.release_probe(call);
     }
 
     /// Somebody has to authorize first. That is no failure: it answers. Where each user authorizes for themselves, it
     /// says nothing of those who did.
-    pub(super) fn wants_authorization(&mut self, auth: UpstreamAuth) {
+    pub(super) fn record_authorization_needed(&mut self, auth: UpstreamAuth) {
         self.reach.close();
         if auth == UpstreamAuth::OAuth && self.state == UpstreamState::Up {
             return;
@@ -87,18 +87,18 @@ impl Health {
 
     /// How long to wait before it is worth asking again.
     pub(super) fn retry_in(&self) -> Duration {
-        pause(self.reach.failures.saturating_sub(1))
+        retry_pause(self.reach.failures.saturating_sub(1))
     }
 
     /// Refuses a call where it would most likely only wait. After the pause one call at a time is let through, until
     /// one is answered.
-    pub(super) fn check(
+    pub(super) fn check_call(
         &mut self,
         package: &PackageName,
         call: &CallId,
         deadline: Instant,
     ) -> Result<(), ToolError> {
-        let wait = self.reach.wait(call).max(self.calls.wait(call));
+        let wait = self.reach.wait_time(call).max(self.calls.wait_time(call));
         let Some(wait) = wait else {
             self.reach.let_through(call, deadline);
             self.calls.let_through(call, deadline);
@@ -110,7 +110,7 @@ impl Health {
         );
         let error = ToolError::new(ErrorCode::AppNotAvailable, text).retryable_if(true).retry_after(wait);
         Err(match self.calls.problem.as_ref().or(self.reach.problem.as_ref()) {
-            Some(problem) => error.because(problem),
+            Some(problem) => error.with_cause(problem),
             None => error,
         })
     }
@@ -142,7 +142,7 @@ impl Health {
 /// A circuit breaker: closed while all is well, open for a pause after some failures in a row, then half open for one
 /// call at a time.
 #[derive(Debug, Clone, Default)]
-struct Breaker {
+struct CircuitBreaker {
     failures: u32,
     problem: Option<String>,
     not_before: Option<Instant>,
@@ -150,22 +150,22 @@ struct Breaker {
     probe: Option<(CallId, Instant)>,
 }
 
-impl Breaker {
+impl CircuitBreaker {
     fn close(&mut self) {
         *self = Self::default();
     }
 
-    fn failed(&mut self, why: &str) {
+    fn record_failure(&mut self, why: &str) {
         self.failures = self.failures.saturating_add(1);
         self.problem = Some(why.to_owned());
         self.probe = None;
         if self.failures >= FAILURES {
-            self.not_before = Some(Instant::now() + pause(self.failures - FAILURES));
+            self.not_before = Some(Instant::now() + retry_pause(self.failures - FAILURES));
         }
     }
 
     /// How long this call has to wait; none where it may be made.
-    fn wait(&self, call: &CallId) -> Option<Duration> {
+    fn wait_time(&self, call: &CallId) -> Option<Duration> {
         let now = Instant::now();
         let pause = self.not_before?.checked_duration_since(now).filter(|left| !left.is_zero());
         let others = self.probe.as_ref().filter(|(id, _)| id != call);
@@ -180,7 +180,7 @@ impl Breaker {
         }
     }
 
-    fn left(&mut self, call: &CallId) {
+    fn release_probe(&mut self, call: &CallId) {
         if self.probe.as_ref().is_some_and(|(id, _)| id == call) {
             self.probe = None;
         }
@@ -188,7 +188,7 @@ impl Breaker {
 }
 
 /// A wait that grows with every failure.
-pub(super) fn pause(doublings: u32) -> Duration {
+pub(super) fn retry_pause(doublings: u32) -> Duration {
     PAUSE.0.saturating_mul(2_u32.saturating_pow(doublings.min(16))).min(PAUSE.1)
 }
 
@@ -200,84 +200,84 @@ mod tests {
         name.parse().unwrap()
     }
 
-    fn check(health: &mut Health, name: &str) -> Result<(), ToolError> {
-        health.check(&"mcp.x".parse().unwrap(), &call(name), Instant::now() + Duration::from_secs(30))
+    fn check(health: &mut UpstreamHealth, name: &str) -> Result<(), ToolError> {
+        health.check_call(&"mcp.x".parse().unwrap(), &call(name), Instant::now() + Duration::from_secs(30))
     }
 
     #[test]
     fn users_who_have_not_authorized_are_not_those_who_did() {
-        let mut health = Health::default();
-        health.wants_authorization(UpstreamAuth::OAuth);
+        let mut health = UpstreamHealth::default();
+        health.record_authorization_needed(UpstreamAuth::OAuth);
         assert_eq!(health.state, UpstreamState::NeedsAuthorization);
-        health.well();
-        health.wants_authorization(UpstreamAuth::OAuth);
+        health.record_success();
+        health.record_authorization_needed(UpstreamAuth::OAuth);
         assert_eq!((health.state, &health.problem), (UpstreamState::Up, &None));
-        health.wants_authorization(UpstreamAuth::Headers);
+        health.record_authorization_needed(UpstreamAuth::Headers);
         assert_eq!(health.state, UpstreamState::NeedsAuthorization, "one header is for all");
     }
 
     #[tokio::test(start_paused = true)]
     async fn calls_are_not_tried_after_some_failures_until_the_pause_is_over() {
-        let mut health = Health::default();
+        let mut health = UpstreamHealth::default();
         for _ in 0..FAILURES - 1 {
-            health.failed("no".to_owned());
+            health.record_unreachable("no".to_owned());
             assert!(check(&mut health, "c1").is_ok());
         }
-        health.failed("no".to_owned());
+        health.record_unreachable("no".to_owned());
         let refused = check(&mut health, "c1").unwrap_err();
         assert!(refused.retryable && refused.retry_after.is_some());
         tokio::time::advance(PAUSE.0).await;
         assert!(check(&mut health, "c1").is_ok());
-        health.failed("no".to_owned());
+        health.record_unreachable("no".to_owned());
         tokio::time::advance(PAUSE.0).await;
         assert!(check(&mut health, "c1").is_err(), "the pause doubles");
         for _ in 0..40 {
-            health.failed("no".to_owned());
+            health.record_unreachable("no".to_owned());
         }
         tokio::time::advance(PAUSE.1).await;
         assert!(check(&mut health, "c1").is_ok(), "and ends somewhere");
-        health.well();
+        health.record_success();
         assert_eq!((health.reach.failures, health.state), (0, UpstreamState::Up));
     }
 
     #[tokio::test(start_paused = true)]
     async fn lists_that_can_be_read_do_not_excuse_calls_that_are_not_answered() {
-        let mut health = Health::default();
+        let mut health = UpstreamHealth::default();
         for _ in 0..FAILURES {
             assert!(check(&mut health, "c1").is_ok());
-            health.call_failed("no answer within 30s");
-            health.listed();
+            health.record_call_failure("no answer within 30s");
+            health.record_listed();
         }
         assert!(check(&mut health, "c2").is_err());
         let status = health.status();
         assert_eq!(status.state, UpstreamState::Down);
         assert!(status.problem.unwrap().contains("no answer within"));
-        health.well();
+        health.record_success();
         assert!(check(&mut health, "c2").is_ok());
         assert_eq!(health.status().state, UpstreamState::Up);
     }
 
     #[tokio::test(start_paused = true)]
     async fn after_the_pause_one_call_tries_for_all() {
-        let mut health = Health::default();
-        (0..FAILURES).for_each(|_| health.call_failed("no"));
+        let mut health = UpstreamHealth::default();
+        (0..FAILURES).for_each(|_| health.record_call_failure("no"));
         tokio::time::advance(PAUSE.0).await;
         assert!(check(&mut health, "c1").is_ok());
         assert!(check(&mut health, "c1").is_ok(), "the same call asks twice");
         assert!(check(&mut health, "c2").is_err(), "the others wait for it");
-        health.call_left(&call("c2"));
+        health.record_call_left(&call("c2"));
         assert!(check(&mut health, "c2").is_err());
         // Its caller leaves: the next one tries.
-        health.call_left(&call("c1"));
+        health.record_call_left(&call("c1"));
         assert!(check(&mut health, "c2").is_ok());
-        health.call_failed("no");
+        health.record_call_failure("no");
         assert!(check(&mut health, "c3").is_err(), "a failed try opens it again");
         tokio::time::advance(PAUSE.0 * 2).await;
         assert!(check(&mut health, "c3").is_ok());
         // A try that nobody ended is over with its deadline.
         tokio::time::advance(Duration::from_secs(31)).await;
         assert!(check(&mut health, "c4").is_ok());
-        health.well();
+        health.record_success();
         assert!(check(&mut health, "c5").is_ok() && check(&mut health, "c6").is_ok());
     }
 }

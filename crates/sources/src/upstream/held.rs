@@ -8,27 +8,27 @@ use std::{
 };
 
 use tokio::time::Instant;
-use toolyard_core::{Caller, ports::Ids};
-use toolyard_mcp_client::Ask;
+use toolyard_core::{Caller, ports::IdGenerator};
+use toolyard_mcp_client::ServerRequest;
 use toolyard_protocol::{PackageName, UserId};
 
-use super::exchange::Ongoing;
+use super::exchange::OngoingRequest;
 
 /// A request and the question it waits for.
-pub(super) struct Held {
+pub(super) struct HeldRequest {
     pub(super) user: UserId,
     /// Who made it for the user, and may come back to it.
     pub(super) caller: Caller,
     pub(super) package: PackageName,
-    pub(super) ongoing: Ongoing,
-    pub(super) ask: Ask,
+    pub(super) ongoing: OngoingRequest,
+    pub(super) ask: ServerRequest,
 }
 
-type Table = HashMap<String, (Held, Instant)>;
+type HeldTable = HashMap<String, (HeldRequest, Instant)>;
 
 /// All of them.
 pub(super) struct HeldRequests {
-    held: Mutex<Table>,
+    held: Mutex<HeldTable>,
     lifetime: Duration,
     most: usize,
 }
@@ -39,8 +39,8 @@ impl HeldRequests {
     }
 
     /// Holds a request, and says by which handle it is found. Where there are too many, the oldest ends.
-    pub(super) fn park(&self, held: Held, ids: &dyn Ids) -> String {
-        let (handle, mut table) = (ids.secret(), self.lock());
+    pub(super) fn hold(&self, held: HeldRequest, ids: &dyn IdGenerator) -> String {
+        let (handle, mut table) = (ids.new_secret(), self.lock_table());
         if table.len() >= self.most
             && let Some(oldest) =
                 table.iter().min_by_key(|(_, (_, until))| *until).map(|(handle, _)| handle.clone())
@@ -57,8 +57,8 @@ impl HeldRequests {
         handle: &str,
         (user, caller): (&UserId, &Caller),
         package: &PackageName,
-    ) -> Option<Held> {
-        let mut table = self.lock();
+    ) -> Option<HeldRequest> {
+        let mut table = self.lock_table();
         let (held, until) = table.get(handle)?;
         let theirs = held.user == *user && held.caller == *caller;
         let fits = theirs && held.package == *package && *until > Instant::now();
@@ -66,12 +66,12 @@ impl HeldRequests {
     }
 
     /// Ends those whose caller did not come back.
-    pub(super) fn end_late(&self) {
+    pub(super) fn end_expired(&self) {
         let now = Instant::now();
-        self.lock().retain(|_, (_, until)| *until > now);
+        self.lock_table().retain(|_, (_, until)| *until > now);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Table> {
+    fn lock_table(&self) -> MutexGuard<'_, HeldTable> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -86,22 +86,28 @@ mod tests {
 
     const LIFETIME: Duration = Duration::from_secs(60);
 
-    fn held(user: &str) -> Held {
-        let ask = Ask {
+    fn held(user: &str) -> HeldRequest {
+        let ask = ServerRequest {
             method: "elicitation/create".to_owned(),
             params: None,
             answer: oneshot::channel().0,
             cancelled: CancellationToken::new(),
         };
         let package = "mcp.x".parse().unwrap();
-        Held { user: user.parse().unwrap(), caller: Caller::User, package, ongoing: Ongoing::endless(), ask }
+        HeldRequest {
+            user: user.parse().unwrap(),
+            caller: Caller::User,
+            package,
+            ongoing: OngoingRequest::never_ending(),
+            ask,
+        }
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_request_is_held_for_its_user_and_not_for_ever() {
         let requests = HeldRequests::new(LIFETIME, 10);
         let (ada, bob, package) = ("ada".parse().unwrap(), "bob".parse().unwrap(), "mcp.x".parse().unwrap());
-        let handles: Vec<_> = (0..3).map(|_| requests.park(held("ada"), &SystemIds)).collect();
+        let handles: Vec<_> = (0..3).map(|_| requests.hold(held("ada"), &SystemIds)).collect();
         assert!(requests.take(&handles[0], (&bob, &Caller::User), &package).is_none());
         assert!(requests.take(&handles[0], (&ada, &Caller::User), &"mcp.y".parse().unwrap()).is_none());
         let app = Caller::App("com.other".parse().unwrap());
@@ -112,8 +118,8 @@ mod tests {
         assert!(requests.take(&handles[1], (&ada, &Caller::User), &package).is_some());
         tokio::time::advance(Duration::from_millis(1)).await;
         assert!(requests.take(&handles[2], (&ada, &Caller::User), &package).is_none(), "too late");
-        requests.end_late();
-        assert!(requests.lock().is_empty());
+        requests.end_expired();
+        assert!(requests.lock_table().is_empty());
     }
 
     #[tokio::test(start_paused = true)]
@@ -122,7 +128,7 @@ mod tests {
         let (ada, package) = ("ada".parse().unwrap(), "mcp.x".parse().unwrap());
         let mut handles = Vec::new();
         for _ in 0..3 {
-            handles.push(requests.park(held("ada"), &SystemIds));
+            handles.push(requests.hold(held("ada"), &SystemIds));
             tokio::time::advance(Duration::from_secs(1)).await;
         }
         let found: Vec<_> = handles

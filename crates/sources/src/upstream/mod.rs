@@ -18,11 +18,11 @@ mod connections;
 mod errors;
 mod exchange;
 mod health;
-mod hear;
 mod held;
 mod origin;
 mod spec;
 mod sync;
+mod user_events;
 mod watched;
 
 use std::{
@@ -36,15 +36,15 @@ use serde_json::value::RawValue;
 use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use toolyard_core::{
-    CallContext, Reply, Tool, ToolError,
+    CallContext, CallReply, Tool, ToolError,
     catalog::AppHead,
     ports::{
-        Change, ChangeSubscriber, Clock, Ids, Passed, PassedMethod, PassedReply, ReadyTool, Secrets, Stores,
-        ToolSource, UpstreamRecord,
+        Change, ChangeSubscriber, Clock, ForwardedMethod, ForwardedReply, ForwardedRequest, IdGenerator,
+        ReadyTool, SecretSealer, Stores, ToolSource, UpstreamRecord,
     },
     schema::ValidArguments,
 };
-use toolyard_mcp_client::{Client, ClientError};
+use toolyard_mcp_client::{McpClient, McpClientError};
 use toolyard_net::{Guard, HttpClient, ReferralClients};
 use toolyard_protocol::{
     ErrorCode, PackageName, UserId,
@@ -54,19 +54,19 @@ use toolyard_protocol::{
     upstream::UpstreamStatus,
 };
 
-pub use toolyard_mcp_client::oauth::Callback;
+pub use toolyard_mcp_client::oauth::OAuthCallback;
 
 use self::{
     authorize::UserTokens,
-    connections::{Connections, Key, NoConnection},
-    exchange::{Got, Wanted},
-    health::Health,
+    connections::{ConnectionKey, UpstreamConnectError, UpstreamConnections},
+    exchange::{UpstreamOutcome, UpstreamRequest},
+    health::UpstreamHealth,
     held::HeldRequests,
-    watched::{MAX_WATCHED, TooMany, Watched},
+    watched::{MAX_WATCHED, TooManyWatched, WatchedResources},
 };
 pub use self::{
-    authorize::{AuthorizeError, Authorized, OAuthSetup},
-    spec::{BadSpec, Environment},
+    authorize::{AuthorizeError, OAuthSetup, StartedAuthorization},
+    spec::{BadSpec, UpstreamEnvironment},
 };
 use crate::links;
 
@@ -111,11 +111,11 @@ pub struct UpstreamParts {
     /// Upstreams, their last good lists, and users' tokens.
     pub stores: Stores,
     /// Seals and opens.
-    pub secrets: Arc<dyn Secrets>,
+    pub secrets: Arc<dyn SecretSealer>,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
     /// Unguessable numbers.
-    pub ids: Arc<dyn Ids>,
+    pub ids: Arc<dyn IdGenerator>,
     /// Requests that leave.
     pub http: HttpClient,
     /// Requests to addresses that an upstream names, for its authorization.
@@ -123,7 +123,7 @@ pub struct UpstreamParts {
     /// Where they may go.
     pub guard: Guard,
     /// The server's environment.
-    pub environment: Environment,
+    pub environment: UpstreamEnvironment,
     /// Where users come back to after they authorized an upstream.
     pub oauth: OAuthSetup,
     /// Background work.
@@ -141,11 +141,11 @@ pub struct UpstreamSource {
     parts: UpstreamParts,
     /// Ends the connections: later than `stopping`, because calls under way need them.
     over: CancellationToken,
-    connections: Connections,
+    connections: UpstreamConnections,
     held: HeldRequests,
-    health: DashMap<PackageName, Health>,
+    health: DashMap<PackageName, UpstreamHealth>,
     followed: DashMap<PackageName, Arc<Notify>>,
-    watched: Watched,
+    watched: WatchedResources,
     tokens: UserTokens,
     /// Upstreams as they are connected. A change that was announced twice is followed once.
     connected: DashMap<PackageName, UpstreamRecord>,
@@ -160,11 +160,11 @@ impl UpstreamSource {
             me: me.clone(),
             parts,
             over: CancellationToken::new(),
-            connections: Connections::new(),
+            connections: UpstreamConnections::new(),
             held,
             health: DashMap::new(),
             followed: DashMap::new(),
-            watched: Watched::default(),
+            watched: WatchedResources::default(),
             tokens,
             connected: DashMap::new(),
         });
@@ -175,7 +175,7 @@ impl UpstreamSource {
 
     /// How an upstream is doing. What it offers is the catalog's to say.
     pub fn status(&self, package: &PackageName) -> UpstreamStatus {
-        self.health(package).status()
+        self.health_snapshot(package).status()
     }
 
     /// Who this server is, for authorization servers.
@@ -184,15 +184,15 @@ impl UpstreamSource {
     }
 
     /// Closes what nobody uses. Called now and then, with whoever could hear of a change now.
-    pub fn tidy(&self, listens: impl Fn(&UserId) -> bool) {
-        self.held.end_late();
+    pub fn close_unused(&self, listens: impl Fn(&UserId) -> bool) {
+        self.held.end_expired();
         let (idle, now) = (self.parts.settings.idle.as_secs(), self.connections.now_s());
-        for key in self.watched.drop_unheard(now, idle, listens) {
-            self.watch_again(&key);
+        for key in self.watched.drop_unused(now, idle, listens) {
+            self.update_watch(&key);
         }
         self.connections.close_idle(idle, |key| {
             let for_all = key.user.is_none() && self.followed.contains_key(&key.package);
-            for_all || (key.declared.is_none() && self.watched.any(key))
+            for_all || (key.declared.is_none() && self.watched.has_any(key))
         });
     }
 
@@ -201,11 +201,11 @@ impl UpstreamSource {
         self.over.cancel();
     }
 
-    fn health(&self, package: &PackageName) -> Health {
+    fn health_snapshot(&self, package: &PackageName) -> UpstreamHealth {
         self.health.get(package).map(|health| health.clone()).unwrap_or_default()
     }
 
-    fn health_mut(&self, package: &PackageName, with: impl FnOnce(&mut Health)) {
+    fn health_mut(&self, package: &PackageName, with: impl FnOnce(&mut UpstreamHealth)) {
         let changed = {
             let mut health = self.health.entry(package.clone()).or_default();
             let before = (health.state, health.problem.clone());
@@ -218,7 +218,7 @@ impl UpstreamSource {
     }
 
     /// Refuses an answer that is larger than any source may give.
-    fn fits(&self, app: &AppHead, answer: &RawValue) -> Result<(), ToolError> {
+    fn check_size(&self, app: &AppHead, answer: &RawValue) -> Result<(), ToolError> {
         let (size, limit) = (answer.get().len(), self.parts.settings.result_bytes);
         if size <= limit {
             return Ok(());
@@ -232,37 +232,43 @@ impl UpstreamSource {
     }
 
     /// Writes down why there is no connection.
-    fn no_connection(&self, package: &PackageName, record: &UpstreamRecord, error: &NoConnection) {
+    fn record_no_connection(
+        &self,
+        package: &PackageName,
+        record: &UpstreamRecord,
+        error: &UpstreamConnectError,
+    ) {
         self.health_mut(package, |health| match error {
-            NoConnection::Client(ClientError::AuthorizationNeeded { .. }) => {
-                health.wants_authorization(record.details.auth);
+            UpstreamConnectError::Client(McpClientError::AuthorizationNeeded { .. }) => {
+                health.record_authorization_needed(record.details.auth);
             }
             // One user's, or ours: nobody else has to wait for that.
-            NoConnection::Client(ClientError::Credentials(_)) | NoConnection::TooMany(_) => {
+            UpstreamConnectError::Client(McpClientError::Credentials(_))
+            | UpstreamConnectError::TooMany(_) => {
                 tracing::warn!(%package, %error, "no connection to an upstream");
             }
             // What this side closes while it stops is no trouble of theirs.
             _ if self.parts.stopping.is_cancelled() => {}
             error => {
                 tracing::warn!(%package, %error, "an upstream cannot be reached");
-                health.failed(error.to_string());
+                health.record_unreachable(error.to_string());
             }
         });
     }
 
     /// Watches a resource for a user, as long as the user listens now and then.
-    async fn watch(&self, cx: &CallContext, app: &AppHead, uri: &str) -> Result<(), ToolError> {
+    async fn watch_resource(&self, cx: &CallContext, app: &AppHead, uri: &str) -> Result<(), ToolError> {
         let package = app.package();
-        let record = app.record.upstream().ok_or_else(|| errors::not_one(package))?;
-        let key = Key::base(package, record, Some(&cx.user));
-        let wanted = self.watched.want(&key, uri, &cx.user, self.connections.now_s());
-        wanted.map_err(|TooMany| {
+        let record = app.record.upstream().ok_or_else(|| errors::not_an_upstream_error(package))?;
+        let key = ConnectionKey::base_key(package, record, Some(&cx.user));
+        let wanted = self.watched.add(&key, uri, &cx.user, self.connections.now_s());
+        wanted.map_err(|TooManyWatched| {
             let text = format!("{MAX_WATCHED} resources of {package} are watched already.");
             ToolError::new(ErrorCode::Overloaded, text)
         })?;
-        let base = self.base(package, record, Some(&cx.user)).await;
-        base.map_err(|error| errors::unreachable(package, &error))?;
-        self.watch_again(&key);
+        let base = self.base_connection(package, record, Some(&cx.user)).await;
+        base.map_err(|error| errors::unreachable_error(package, &error))?;
+        self.update_watch(&key);
         Ok(())
     }
 }
@@ -274,36 +280,40 @@ impl ToolSource for UpstreamSource {
         cx: &'a CallContext,
         tool: &'a Tool,
     ) -> Result<Box<dyn ReadyTool + 'a>, ToolError> {
-        let record = tool.app.record.upstream().ok_or_else(|| errors::not_one(tool.app.package()))?;
+        let record =
+            tool.app.record.upstream().ok_or_else(|| errors::not_an_upstream_error(tool.app.package()))?;
         let client = self.ready_client(cx, &tool.app, record).await?;
         Ok(Box::new(ConnectedUpstream { source: self, cx, tool, client }))
     }
 
-    async fn pass_on(
+    async fn forward_request(
         &self,
         cx: &CallContext,
         app: &AppHead,
-        request: &Passed,
-    ) -> Result<PassedReply, ToolError> {
-        if matches!(request.method, PassedMethod::Subscribe | PassedMethod::Unsubscribe) {
-            if request.method == PassedMethod::Subscribe {
-                self.watch(cx, app, &request.name).await?;
+        request: &ForwardedRequest,
+    ) -> Result<ForwardedReply, ToolError> {
+        if matches!(request.method, ForwardedMethod::Subscribe | ForwardedMethod::Unsubscribe) {
+            if request.method == ForwardedMethod::Subscribe {
+                self.watch_resource(cx, app, &request.name).await?;
             }
-            return Ok(PassedReply::Done(to_raw(&serde_json::Map::new())));
+            return Ok(ForwardedReply::Done(to_raw(&serde_json::Map::new())));
         }
         let params = serde_json::from_str(RawValue::get(&request.params)).unwrap_or_default();
-        let wanted = Wanted {
+        let wanted = UpstreamRequest {
             method: request.method.as_str(),
             name: &request.name,
             params,
             mirrored: Vec::new(),
             harmless: true,
         };
-        match self.ask(cx, app, wanted, None).await? {
-            Got::Awaited(awaited) => Ok(PassedReply::AwaitingInput(awaited)),
-            Got::Done(raw) => {
-                self.fits(app, &raw)?;
-                Ok(PassedReply::Done(links::mapped(app.package(), links::anonymous(raw))))
+        match self.request_upstream(cx, app, wanted, None).await? {
+            UpstreamOutcome::Awaited(awaited) => Ok(ForwardedReply::AwaitingInput(awaited)),
+            UpstreamOutcome::Done(raw) => {
+                self.check_size(app, &raw)?;
+                Ok(ForwardedReply::Done(links::map_resource_links(
+                    app.package(),
+                    links::strip_server_info(raw),
+                )))
             }
         }
     }
@@ -314,36 +324,37 @@ struct ConnectedUpstream<'a> {
     source: &'a UpstreamSource,
     cx: &'a CallContext,
     tool: &'a Tool,
-    client: Client,
+    client: McpClient,
 }
 
 #[async_trait]
 impl ReadyTool for ConnectedUpstream<'_> {
-    async fn invoke(self: Box<Self>, arguments: &ValidArguments) -> Result<Reply, ToolError> {
+    async fn invoke(self: Box<Self>, arguments: &ValidArguments) -> Result<CallReply, ToolError> {
         let Self { source, cx, tool, client } = *self;
         let mut params = RawFields::default();
         params.set("arguments", arguments.raw().to_owned());
         params.set("name", to_raw(&*tool.remote));
-        let mirrored = tool.mirrored().iter();
-        let mirrored = mirrored.filter_map(|one| Some((one.header.clone(), one.to_send(arguments.value())?)));
-        let wanted = Wanted {
+        let mirrored = tool.mirrored_parameters().iter();
+        let mirrored =
+            mirrored.filter_map(|one| Some((one.header.clone(), one.header_value(arguments.value())?)));
+        let wanted = UpstreamRequest {
             method: method::TOOLS_CALL,
             name: &tool.remote,
             params,
             mirrored: mirrored.collect(),
             harmless: tool.definition.is_harmless(),
         };
-        match source.ask(cx, &tool.app, wanted, Some(client)).await? {
-            Got::Awaited(awaited) => Ok(Reply::AwaitingInput(awaited)),
-            Got::Done(raw) => {
-                source.fits(&tool.app, &raw)?;
-                let raw = links::mapped(tool.app.package(), links::anonymous(raw));
+        match source.request_upstream(cx, &tool.app, wanted, Some(client)).await? {
+            UpstreamOutcome::Awaited(awaited) => Ok(CallReply::AwaitingInput(awaited)),
+            UpstreamOutcome::Done(raw) => {
+                source.check_size(&tool.app, &raw)?;
+                let raw = links::map_resource_links(tool.app.package(), links::strip_server_info(raw));
                 let result = McpResult::from_raw(raw).ok_or_else(|| {
                     let text =
                         format!("{} answered with something that is no tool result.", tool.app.package());
                     ToolError::new(ErrorCode::InvalidResponse, text)
                 })?;
-                Ok(Reply::Done(ToolResult::plain(result)))
+                Ok(CallReply::Done(ToolResult::from_mcp(result)))
             }
         }
     }

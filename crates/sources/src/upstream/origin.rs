@@ -3,7 +3,7 @@
 
 use serde_json::{json, value::RawValue};
 use toolyard_core::catalog::AppHead;
-use toolyard_net::host_of;
+use toolyard_net::url_host;
 use toolyard_protocol::{
     mcp::{meta, method},
     raw::{RawFields, to_raw},
@@ -13,7 +13,11 @@ use toolyard_protocol::{
 const MAX_NAME_CHARS: usize = 60;
 
 /// The params of a question, with its origin in the text that people read and in `_meta`.
-pub(super) fn named(app: &AppHead, asked: &str, params: Option<Box<RawValue>>) -> Option<Box<RawValue>> {
+pub(super) fn with_origin(
+    app: &AppHead,
+    asked: &str,
+    params: Option<Box<RawValue>>,
+) -> Option<Box<RawValue>> {
     let given = params.as_deref().map(|raw| serde_json::from_str::<RawFields>(raw.get()));
     let mut fields = match given {
         Some(Ok(fields)) => fields,
@@ -21,43 +25,43 @@ pub(super) fn named(app: &AppHead, asked: &str, params: Option<Box<RawValue>>) -
         Some(Err(_)) => return params,
         None => RawFields::default(),
     };
-    let text = |fields: &RawFields, name: &str| fields.read::<String>(name).and_then(Result::ok);
+    let text = |fields: &RawFields, name: &str| fields.parse_field::<String>(name).and_then(Result::ok);
     match asked {
         method::ELICIT => {
             let said = text(&fields, "message").unwrap_or_default();
             let label = match text(&fields, "url") {
                 Some(url) => {
-                    let host = host_of(&url).unwrap_or_else(|| "an address that cannot be read".to_owned());
-                    format!("The {} asks you to open a page at {host}:", server(app))
+                    let host = url_host(&url).unwrap_or_else(|| "an address that cannot be read".to_owned());
+                    format!("The {} asks you to open a page at {host}:", server_label(app))
                 }
-                None => format!("The {} asks:", server(app)),
+                None => format!("The {} asks:", server_label(app)),
             };
-            fields.set("message", to_raw(&format!("{label}\n\n{}", readable(&said))));
+            fields.set("message", to_raw(&format!("{label}\n\n{}", strip_invisible(&said))));
         }
         method::SAMPLE => {
-            let label = format!("This request comes from the {}.", server(app));
+            let label = format!("This request comes from the {}.", server_label(app));
             let prompt = match text(&fields, "systemPrompt") {
-                Some(prompt) => format!("{label}\n\n{}", readable(&prompt)),
+                Some(prompt) => format!("{label}\n\n{}", strip_invisible(&prompt)),
                 None => label,
             };
             fields.set("systemPrompt", to_raw(&prompt));
         }
         _ => {}
     }
-    let mut about: RawFields = fields.read("_meta").and_then(Result::ok).unwrap_or_default();
+    let mut about: RawFields = fields.parse_field("_meta").and_then(Result::ok).unwrap_or_default();
     about.set(meta::ORIGIN, to_raw(&json!({ "package": app.package(), "name": display_name(app) })));
     fields.set("_meta", about.to_raw());
     Some(fields.to_raw())
 }
 
 /// The same for all questions of one answer: `inputRequests` of the modern era.
-pub(super) fn all_named(app: &AppHead, requests: &RawValue) -> Box<RawValue> {
+pub(super) fn all_with_origin(app: &AppHead, requests: &RawValue) -> Box<RawValue> {
     let Ok(mut all) = serde_json::from_str::<RawFields>(requests.get()) else { return requests.to_owned() };
     let keys: Vec<String> = all.names().map(str::to_owned).collect();
     for key in keys {
-        let Some(Ok(mut request)) = all.read::<RawFields>(&key) else { continue };
-        let Some(Ok(asked)) = request.read::<String>("method") else { continue };
-        if let Some(params) = named(app, &asked, request.get("params").map(RawValue::to_owned)) {
+        let Some(Ok(mut request)) = all.parse_field::<RawFields>(&key) else { continue };
+        let Some(Ok(asked)) = request.parse_field::<String>("method") else { continue };
+        if let Some(params) = with_origin(app, &asked, request.get("params").map(RawValue::to_owned)) {
             request.set("params", params);
         }
         all.set(&key, request.to_raw());
@@ -66,7 +70,7 @@ pub(super) fn all_named(app: &AppHead, requests: &RawValue) -> Box<RawValue> {
 }
 
 /// The upstream in words. Its package name is the platform's, and no text of the upstream can change it.
-fn server(app: &AppHead) -> String {
+fn server_label(app: &AppHead) -> String {
     match display_name(app) {
         Some(name) => format!("MCP server \"{name}\" ({})", app.package()),
         None => format!("MCP server {}", app.package()),
@@ -75,13 +79,14 @@ fn server(app: &AppHead) -> String {
 
 fn display_name(app: &AppHead) -> Option<String> {
     let name = &app.record.details.name;
-    let name: String = readable(name).replace(['"', '\n', '\t'], " ").chars().take(MAX_NAME_CHARS).collect();
+    let name: String =
+        strip_invisible(name).replace(['"', '\n', '\t'], " ").chars().take(MAX_NAME_CHARS).collect();
     let name = name.trim();
     (!name.is_empty()).then(|| name.to_owned())
 }
 
 /// A text without characters that move, hide or overwrite what stands before them.
-fn readable(text: &str) -> String {
+fn strip_invisible(text: &str) -> String {
     let moves = |c: char| {
         (c.is_control() && !matches!(c, '\n' | '\t'))
             || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
@@ -95,6 +100,6 @@ mod tests {
 
     #[test]
     fn what_moves_or_hides_text_is_taken_out() {
-        assert_eq!(readable("a\u{202e}b\r\u{1b}[2Jc\u{200b}\n\td ü 漢"), "ab[2Jc\n\td ü 漢");
+        assert_eq!(strip_invisible("a\u{202e}b\r\u{1b}[2Jc\u{200b}\n\td ü 漢"), "ab[2Jc\n\td ü 漢");
     }
 }

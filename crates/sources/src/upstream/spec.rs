@@ -4,18 +4,18 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use toolyard_core::{
-    ports::{Secrets, UpstreamRecord},
+    ports::{SecretSealer, UpstreamRecord},
     upstream_secrets,
 };
-use toolyard_mcp_client::{HttpTarget, StaticHeaders, StdioCommand, Transport};
+use toolyard_mcp_client::{HttpTarget, McpTransport, StaticHeaders, StdioCommand};
 use toolyard_net::{Guard, HttpClient, OutsideUrl};
-use toolyard_protocol::upstream::{Reach, UpstreamDetails};
+use toolyard_protocol::upstream::{UpstreamDetails, UpstreamEndpoint};
 
 /// What a child process gets of our environment without being named.
 const INHERITED: [&str; 2] = ["PATH", "HOME"];
 
 /// The environment of the server, passed in.
-pub type Environment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+pub type UpstreamEnvironment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// Why an upstream cannot be reached as it is described.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -23,26 +23,27 @@ pub type Environment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 pub struct BadSpec(pub String);
 
 /// The details with every value filled in.
-pub(super) fn opened(
+pub(super) fn resolve_details(
     record: &UpstreamRecord,
-    secrets: &dyn Secrets,
-    environment: &Environment,
+    secrets: &dyn SecretSealer,
+    environment: &UpstreamEnvironment,
 ) -> Result<UpstreamDetails, BadSpec> {
     let mut details = record.details.clone();
-    let values = upstream_secrets::open(record, secrets).map_err(|error| BadSpec(error.to_string()))?;
+    let values =
+        upstream_secrets::open_secrets(record, secrets).map_err(|error| BadSpec(error.to_string()))?;
     details.headers.extend(values.headers);
     details.env.extend(values.env);
     details.client_secret = values.client_secret.or(details.client_secret);
     let texts =
         details.headers.values_mut().chain(details.env.values_mut()).chain(&mut details.client_secret);
     for text in texts {
-        *text = filled(text, environment)?;
+        *text = expand_variables(text, environment)?;
     }
     Ok(details)
 }
 
 /// A text with its `${NAME}`s replaced.
-fn filled(text: &str, environment: &Environment) -> Result<String, BadSpec> {
+fn expand_variables(text: &str, environment: &UpstreamEnvironment) -> Result<String, BadSpec> {
     let (mut whole, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once("${") {
         let (name, after) =
@@ -58,23 +59,23 @@ fn filled(text: &str, environment: &Environment) -> Result<String, BadSpec> {
 }
 
 /// How to reach it.
-pub(super) fn transport(
+pub(super) fn transport_for(
     details: &UpstreamDetails,
     guard: &Guard,
     http: &HttpClient,
-    environment: &Environment,
-) -> Result<Transport, BadSpec> {
-    match details.reach() {
-        Some(Reach::Url(url)) => Ok(Transport::Http(HttpTarget {
+    environment: &UpstreamEnvironment,
+) -> Result<McpTransport, BadSpec> {
+    match details.endpoint() {
+        Some(UpstreamEndpoint::Url(url)) => Ok(McpTransport::Http(HttpTarget {
             url: OutsideUrl::parse(url, guard).map_err(|error| BadSpec(error.to_string()))?,
             http: http.clone(),
-            credentials: Arc::new(StaticHeaders::new(headers(&details.headers)?)),
+            credentials: Arc::new(StaticHeaders::new(parse_headers(&details.headers)?)),
         })),
-        Some(Reach::Command(program)) => {
+        Some(UpstreamEndpoint::Command(program)) => {
             let named = details.env.iter().map(|(name, value)| (name.clone(), value.clone()));
             let inherited = INHERITED.into_iter().filter(|name| !details.env.contains_key(*name));
             let inherited = inherited.filter_map(|name| Some((name.to_owned(), environment(name)?)));
-            Ok(Transport::Stdio(StdioCommand {
+            Ok(McpTransport::Stdio(StdioCommand {
                 program: program.to_owned(),
                 args: details.args.clone(),
                 env: inherited.chain(named).collect(),
@@ -85,7 +86,7 @@ pub(super) fn transport(
     }
 }
 
-fn headers(named: &BTreeMap<String, String>) -> Result<HeaderMap, BadSpec> {
+fn parse_headers(named: &BTreeMap<String, String>) -> Result<HeaderMap, BadSpec> {
     let mut headers = HeaderMap::new();
     for (name, value) in named {
         let parsed =
@@ -101,27 +102,27 @@ fn headers(named: &BTreeMap<String, String>) -> Result<HeaderMap, BadSpec> {
 #[cfg(test)]
 mod tests {
     use toolyard_core::{
-        ports::Unsealed,
-        upstream_secrets::{HIDDEN, seal},
+        ports::UnsealError,
+        upstream_secrets::{HIDDEN, seal_secrets},
     };
 
     use super::*;
 
     /// Seals nothing; what is tested is what goes in.
     struct Open;
-    impl Secrets for Open {
+    impl SecretSealer for Open {
         fn seal(&self, plain: &str) -> Vec<u8> {
             plain.as_bytes().to_vec()
         }
-        fn open(&self, sealed: &[u8]) -> Result<String, Unsealed> {
-            String::from_utf8(sealed.to_vec()).map_err(|_| Unsealed)
+        fn unseal(&self, sealed: &[u8]) -> Result<String, UnsealError> {
+            String::from_utf8(sealed.to_vec()).map_err(|_| UnsealError)
         }
-        fn derive(&self, _: &str) -> Vec<[u8; 32]> {
+        fn derive_keys(&self, _: &str) -> Vec<[u8; 32]> {
             Vec::new()
         }
     }
 
-    fn environment() -> Environment {
+    fn environment() -> UpstreamEnvironment {
         Arc::new(|name| match name {
             "TOKEN" => Some("t0k".to_owned()),
             "PATH" => Some("/bin".to_owned()),
@@ -130,7 +131,7 @@ mod tests {
     }
 
     fn record(text: &str) -> UpstreamRecord {
-        let (details, sealed) = seal(serde_json::from_str(text).unwrap(), &Open);
+        let (details, sealed) = seal_secrets(serde_json::from_str(text).unwrap(), &Open);
         UpstreamRecord { details, sealed, managed: false, disabled: false }
     }
 
@@ -141,7 +142,7 @@ mod tests {
         assert_eq!(record.details.headers["a"], "Bearer ${TOKEN}");
         assert_eq!(record.details.headers["b"], HIDDEN);
         assert_eq!(record.details.client_secret.as_deref(), Some(HIDDEN));
-        let opened = opened(&record, &Open, &environment()).unwrap();
+        let opened = resolve_details(&record, &Open, &environment()).unwrap();
         assert_eq!((opened.headers["a"].as_str(), opened.headers["b"].as_str()), ("Bearer t0k", "s3cret"));
         assert_eq!(opened.client_secret.as_deref(), Some("c"));
     }
@@ -152,23 +153,27 @@ mod tests {
             (r#"{"url":"u","headers":{"a":"${NONE}"}}"#, "NONE"),
             (r#"{"url":"u","headers":{"a":"${TOKEN"}}"#, "closing"),
         ] {
-            let error = opened(&record(text), &Open, &environment()).unwrap_err();
+            let error = resolve_details(&record(text), &Open, &environment()).unwrap_err();
             assert!(error.to_string().contains(word), "{error}");
         }
     }
 
     #[test]
     fn a_child_gets_what_is_named_and_little_else() {
-        let opened =
-            opened(&record(r#"{"command":"x","args":["a"],"env":{"K":"${TOKEN}"}}"#), &Open, &environment());
+        let opened = resolve_details(
+            &record(r#"{"command":"x","args":["a"],"env":{"K":"${TOKEN}"}}"#),
+            &Open,
+            &environment(),
+        );
         let guard = Guard::strict();
         let http = HttpClient::new(guard.clone(), toolyard_net::ClientSettings::default());
-        let Ok(Transport::Stdio(command)) = transport(&opened.unwrap(), &guard, &http, &environment()) else {
+        let Ok(McpTransport::Stdio(command)) = transport_for(&opened.unwrap(), &guard, &http, &environment())
+        else {
             panic!()
         };
         let text = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(command.env, [text("PATH", "/bin"), text("K", "t0k")]);
         let bad = record(r#"{"url":"http://127.0.0.1/mcp"}"#).details;
-        assert!(transport(&bad, &guard, &http, &environment()).is_err(), "the guard is asked");
+        assert!(transport_for(&bad, &guard, &http, &environment()).is_err(), "the guard is asked");
     }
 }

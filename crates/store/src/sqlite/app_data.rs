@@ -2,49 +2,54 @@
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
-use toolyard_core::ports::{AppData, Quota, StoreError};
+use toolyard_core::ports::{AppDataStore, QuotaKind, StoreError};
 use toolyard_protocol::{PackageName, UserId};
 
 use super::{
-    SqliteStore, count, failed,
-    rows::{json, signed, text},
+    SqliteStore, count_rows,
+    rows::{from_json, to_i64, to_json},
+    store_error,
 };
 
 #[async_trait]
-impl AppData for SqliteStore {
-    async fn stored(&self, user: &UserId, package: &PackageName) -> Result<Map<String, Value>, StoreError> {
+impl AppDataStore for SqliteStore {
+    async fn read_entries(
+        &self,
+        user: &UserId,
+        package: &PackageName,
+    ) -> Result<Map<String, Value>, StoreError> {
         let sql = "SELECT key, value FROM app_storage WHERE user = ? AND package = ? ORDER BY key";
         let query = sqlx::query_as::<_, (String, String)>(sql).bind(user.as_str()).bind(package.as_str());
-        let rows = query.fetch_all(&self.read).await.map_err(failed)?;
-        rows.into_iter().map(|(key, value)| Ok((key, json("app data", &value)?))).collect()
+        let rows = query.fetch_all(&self.read).await.map_err(store_error)?;
+        rows.into_iter().map(|(key, value)| Ok((key, from_json("app data", &value)?))).collect()
     }
 
-    async fn store(
+    async fn write_entries(
         &self,
         user: &UserId,
         package: &PackageName,
         entries: Map<String, Value>,
         max_bytes: usize,
     ) -> Result<bool, StoreError> {
-        let mut tx = self.begin().await?;
+        let mut tx = self.begin_write().await?;
         for (key, value) in &entries {
             let sql = "INSERT INTO app_storage (user, package, key, value) VALUES (?, ?, ?, ?)
                  ON CONFLICT (user, package, key) DO UPDATE SET value = excluded.value";
-            let value = text("app data", value)?;
+            let value = to_json("app data", value)?;
             let query = sqlx::query(sql).bind(user.as_str()).bind(package.as_str()).bind(key).bind(value);
-            query.execute(&mut *tx).await.map_err(failed)?;
+            query.execute(&mut *tx).await.map_err(store_error)?;
         }
         let sql = "SELECT COALESCE(SUM(OCTET_LENGTH(key) + OCTET_LENGTH(value)), 0) FROM app_storage WHERE user = ? AND package = ?";
         let total = sqlx::query_scalar::<_, i64>(sql).bind(user.as_str()).bind(package.as_str());
-        let total = total.fetch_one(&mut *tx).await.map_err(failed)?;
-        if total > signed(max_bytes as u64) {
+        let total = total.fetch_one(&mut *tx).await.map_err(store_error)?;
+        if total > to_i64(max_bytes as u64) {
             return Ok(false);
         }
-        tx.commit().await.map_err(failed)?;
+        tx.commit().await.map_err(store_error)?;
         Ok(true)
     }
 
-    async fn forget(
+    async fn remove_entries(
         &self,
         user: &UserId,
         package: &PackageName,
@@ -52,17 +57,21 @@ impl AppData for SqliteStore {
     ) -> Result<u64, StoreError> {
         let sql = "DELETE FROM app_storage WHERE user = ?1 AND package = ?2 AND (?3 IS NULL OR key = ?3)";
         let query = sqlx::query(sql).bind(user.as_str()).bind(package.as_str()).bind(key);
-        Ok(query.execute(&self.write).await.map_err(failed)?.rows_affected())
+        Ok(query.execute(&self.write).await.map_err(store_error)?.rows_affected())
     }
 
-    async fn settings(&self, user: &UserId, package: &PackageName) -> Result<Map<String, Value>, StoreError> {
+    async fn app_settings(
+        &self,
+        user: &UserId,
+        package: &PackageName,
+    ) -> Result<Map<String, Value>, StoreError> {
         let sql = "SELECT settings FROM app_settings WHERE user = ? AND package = ?";
         let query = sqlx::query_scalar::<_, String>(sql).bind(user.as_str()).bind(package.as_str());
-        let found = query.fetch_optional(&self.read).await.map_err(failed)?;
-        found.map_or_else(|| Ok(Map::new()), |settings| json("settings", &settings))
+        let found = query.fetch_optional(&self.read).await.map_err(store_error)?;
+        found.map_or_else(|| Ok(Map::new()), |settings| from_json("settings", &settings))
     }
 
-    async fn set_settings(
+    async fn set_app_settings(
         &self,
         user: &UserId,
         package: &PackageName,
@@ -70,13 +79,13 @@ impl AppData for SqliteStore {
     ) -> Result<(), StoreError> {
         let sql = "INSERT INTO app_settings (user, package, settings) VALUES (?, ?, ?)
              ON CONFLICT (user, package) DO UPDATE SET settings = excluded.settings";
-        let mut tx = self.begin().await?;
+        let mut tx = self.begin_write().await?;
         let query =
-            sqlx::query(sql).bind(user.as_str()).bind(package.as_str()).bind(text("settings", &values)?);
-        query.execute(&mut *tx).await.map_err(failed)?;
+            sqlx::query(sql).bind(user.as_str()).bind(package.as_str()).bind(to_json("settings", &values)?);
+        query.execute(&mut *tx).await.map_err(store_error)?;
         let sql = "SELECT COALESCE(SUM(OCTET_LENGTH(settings)), 0) FROM app_settings WHERE user = ?";
-        let bytes = count(&mut tx, sql, user.as_str()).await?;
-        Quota::SettingsBytesPerUser.check(bytes, self.quotas.settings_bytes_per_user)?;
-        tx.commit().await.map_err(failed)
+        let bytes = count_rows(&mut tx, sql, user.as_str()).await?;
+        QuotaKind::SettingsBytesPerUser.check(bytes, self.quotas.settings_bytes_per_user)?;
+        tx.commit().await.map_err(store_error)
     }
 }

@@ -3,14 +3,16 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use sqlx::FromRow;
-use toolyard_core::ports::{AppChange, AppKeys, AppRecord, Apps, NewRecord, Origin, Quota, StoreError};
+use toolyard_core::ports::{
+    AppChange, AppKeys, AppRecord, AppStore, NewAppRecord, PackageOrigin, QuotaKind, StoreError,
+};
 use toolyard_protocol::PackageName;
 
 use super::{
-    SqliteStore, count, damaged,
+    SqliteStore, count_rows, damaged_value,
     definitions::insert_set,
-    failed,
-    rows::{json, parsed, pattern, text, time, unsigned},
+    rows::{from_json, like_pattern, parse_column, to_json, to_timestamp, to_u64},
+    store_error,
     upstreams::UpstreamRow,
 };
 
@@ -35,24 +37,24 @@ struct AppRow {
 }
 
 impl AppRow {
-    fn read(self) -> Result<AppRecord, StoreError> {
-        let origin = match self.upstream.read()? {
-            Some(upstream) => Origin::Upstream(Box::new(upstream)),
-            None => Origin::App(AppKeys {
-                key_hash: self.key_hash.try_into().map_err(|_| damaged("key hash", "wrong length"))?,
+    fn into_record(self) -> Result<AppRecord, StoreError> {
+        let origin = match self.upstream.into_record()? {
+            Some(upstream) => PackageOrigin::Upstream(Box::new(upstream)),
+            None => PackageOrigin::App(AppKeys {
+                key_hash: self.key_hash.try_into().map_err(|_| damaged_value("key hash", "wrong length"))?,
                 signing: std::iter::once(self.signing).chain(self.signing_old).collect(),
             }),
         };
         Ok(AppRecord {
-            package: parsed("package name", &self.package)?,
-            details: json("app", &self.details)?,
+            package: parse_column("package name", &self.package)?,
+            details: from_json("app", &self.details)?,
             owner: self.owner,
             origin,
             assistant: self.assistant,
-            tools_version: unsigned(self.tools_version),
-            tool_count: unsigned(self.tool_count),
-            created_at: time(self.created_at),
-            updated_at: time(self.updated_at),
+            tools_version: to_u64(self.tools_version),
+            tool_count: to_u64(self.tool_count),
+            created_at: to_timestamp(self.created_at),
+            updated_at: to_timestamp(self.updated_at),
         })
     }
 }
@@ -70,21 +72,21 @@ macro_rules! select_apps {
 }
 
 #[async_trait]
-impl Apps for SqliteStore {
-    async fn find(&self, package: &PackageName) -> Result<Option<AppRecord>, StoreError> {
+impl AppStore for SqliteStore {
+    async fn find_app(&self, package: &PackageName) -> Result<Option<AppRecord>, StoreError> {
         let query = sqlx::query_as::<_, AppRow>(select_apps!("WHERE a.package = ?")).bind(package.as_str());
-        query.fetch_optional(&self.read).await.map_err(failed)?.map(AppRow::read).transpose()
+        query.fetch_optional(&self.read).await.map_err(store_error)?.map(AppRow::into_record).transpose()
     }
 
-    async fn list(&self, owner: Option<&str>) -> Result<Vec<AppRecord>, StoreError> {
+    async fn list_apps(&self, owner: Option<&str>) -> Result<Vec<AppRecord>, StoreError> {
         let sql = select_apps!(
             "WHERE a.source = 'app' AND (?1 IS NULL OR a.owner = ?1) ORDER BY a.package LIMIT ?2"
         );
         let query = sqlx::query_as::<_, AppRow>(sql).bind(owner).bind(MAX_APPS);
-        query.fetch_all(&self.read).await.map_err(failed)?.into_iter().map(AppRow::read).collect()
+        query.fetch_all(&self.read).await.map_err(store_error)?.into_iter().map(AppRow::into_record).collect()
     }
 
-    async fn installable(
+    async fn search_installable(
         &self,
         words: &str,
         after: Option<&PackageName>,
@@ -97,40 +99,40 @@ impl Apps for SqliteStore {
         );
         let query = sqlx::query_as::<_, AppRow>(sql)
             .bind(after.map_or("", |after| after.as_str()))
-            .bind(pattern(words))
+            .bind(like_pattern(words))
             .bind(i64::from(limit).min(MAX_APPS));
-        query.fetch_all(&self.read).await.map_err(failed)?.into_iter().map(AppRow::read).collect()
+        query.fetch_all(&self.read).await.map_err(store_error)?.into_iter().map(AppRow::into_record).collect()
     }
 
-    async fn create(&self, app: NewRecord) -> Result<bool, StoreError> {
-        let mut tx = self.begin().await?;
+    async fn create_app(&self, app: NewAppRecord) -> Result<bool, StoreError> {
+        let mut tx = self.begin_write().await?;
         let created = sqlx::query(
             "INSERT INTO apps (package, details, owner, key_hash, signing, created_at, updated_at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) ON CONFLICT DO NOTHING",
         )
         .bind(app.package.as_str())
-        .bind(text("app", &app.details)?)
+        .bind(to_json("app", &app.details)?)
         .bind(&app.owner)
         .bind(app.key_hash.as_slice())
         .bind(&app.signing)
         .bind(app.at.as_millisecond())
         .execute(&mut *tx)
         .await
-        .map_err(failed)?;
+        .map_err(store_error)?;
         if created.rows_affected() == 0 {
             return Ok(false);
         }
         let sql = "SELECT COUNT(*) FROM apps WHERE owner = ? AND source = 'app'";
-        let owned = count(&mut tx, sql, &app.owner).await?;
-        Quota::AppsPerDeveloper.check(owned, self.quotas.apps_per_developer)?;
+        let owned = count_rows(&mut tx, sql, &app.owner).await?;
+        QuotaKind::AppsPerDeveloper.check(owned, self.quotas.apps_per_developer)?;
         if let Some(set) = app.tools {
             insert_set(&mut tx, &app.package, &set, app.at).await?;
         }
-        tx.commit().await.map_err(failed)?;
+        tx.commit().await.map_err(store_error)?;
         Ok(true)
     }
 
-    async fn change(
+    async fn change_app(
         &self,
         package: &PackageName,
         change: AppChange,
@@ -140,7 +142,7 @@ impl Apps for SqliteStore {
         let query = match change {
             AppChange::Details(details) => {
                 let sql = "UPDATE apps SET updated_at = ?, details = ? WHERE package = ?";
-                sqlx::query(sql).bind(at).bind(text("app", &details)?)
+                sqlx::query(sql).bind(at).bind(to_json("app", &details)?)
             }
             AppChange::Key(hash) => {
                 let sql = "UPDATE apps SET updated_at = ?, key_hash = ? WHERE package = ?";
@@ -159,17 +161,17 @@ impl Apps for SqliteStore {
                 sqlx::query(sql).bind(at).bind(may)
             }
         };
-        let changed = query.bind(package).execute(&self.write).await.map_err(failed)?;
+        let changed = query.bind(package).execute(&self.write).await.map_err(store_error)?;
         Ok(changed.rows_affected() > 0)
     }
 
-    async fn remove(&self, package: &PackageName) -> Result<bool, StoreError> {
-        let mut tx = self.begin().await?;
+    async fn remove_app(&self, package: &PackageName) -> Result<bool, StoreError> {
+        let mut tx = self.begin_write().await?;
         let removed = sqlx::query("DELETE FROM apps WHERE package = ?").bind(package.as_str());
-        let removed = removed.execute(&mut *tx).await.map_err(failed)?.rows_affected() > 0;
+        let removed = removed.execute(&mut *tx).await.map_err(store_error)?.rows_affected() > 0;
         let sql = "DELETE FROM tool_settings WHERE substr(tool, 1, length(?1) + 1) = ?1 || ':'";
-        sqlx::query(sql).bind(package.as_str()).execute(&mut *tx).await.map_err(failed)?;
-        tx.commit().await.map_err(failed)?;
+        sqlx::query(sql).bind(package.as_str()).execute(&mut *tx).await.map_err(store_error)?;
+        tx.commit().await.map_err(store_error)?;
         Ok(removed)
     }
 }

@@ -1,7 +1,7 @@
 //! Keys under which callers make a call once, and what is kept under them, within the bounds of one user.
 
 use sqlx::SqliteConnection;
-use toolyard_core::ports::{Claim, KeyClaim, KeyEnd};
+use toolyard_core::ports::{ClaimOutcome, KeyClaim, KeyEnd};
 
 use super::node::NodeId;
 
@@ -23,7 +23,7 @@ pub(super) async fn begin_key(
     tx: &mut SqliteConnection,
     claim: &KeyClaim,
     node: NodeId,
-) -> Result<Claim, sqlx::Error> {
+) -> Result<ClaimOutcome, sqlx::Error> {
     let (user, caller) = (claim.owner.user.as_str(), claim.owner.caller.to_string());
     let expired = claim.expired_before.as_millisecond();
     let sql = "SELECT caller, digest, node, ended_at IS NOT NULL AS ended, outcome FROM call_keys
@@ -32,20 +32,20 @@ pub(super) async fn begin_key(
     let found = found.bind(expired).fetch_optional(&mut *tx).await?;
     if let Some(found) = found {
         return Ok(match (found.digest == claim.digest, found.ended) {
-            (false, _) => Claim::Conflict,
+            (false, _) => ClaimOutcome::Conflict,
             // Whose outcome it is, nobody knows.
-            (true, _) if found.caller == ANY_CALLER => Claim::Open,
-            (true, true) => Claim::Done(found.outcome),
-            (true, false) if found.node == node.0 => Claim::Running,
-            (true, false) => Claim::Open,
+            (true, _) if found.caller == ANY_CALLER => ClaimOutcome::Open,
+            (true, true) => ClaimOutcome::Done(found.outcome),
+            (true, false) if found.node == node.0 => ClaimOutcome::Running,
+            (true, false) => ClaimOutcome::Open,
         });
     }
     let gone =
         sqlx::query("DELETE FROM call_keys WHERE user = ? AND caller IN (?, ?) AND key = ? AND begun_at < ?");
     let gone = gone.bind(user).bind(&caller).bind(ANY_CALLER).bind(&*claim.key).bind(expired);
     gone.execute(&mut *tx).await?;
-    if !has_room(tx, claim).await? {
-        return Ok(Claim::NoRoom);
+    if !has_key_quota(tx, claim).await? {
+        return Ok(ClaimOutcome::QuotaReached);
     }
     let sql = "INSERT INTO call_keys (user, caller, key, digest, call, node, begun_at) VALUES (?, ?, ?, ?, ?, ?, ?)";
     let insert = sqlx::query(sql)
@@ -56,23 +56,23 @@ pub(super) async fn begin_key(
         .bind(claim.call.as_str())
         .bind(node.0)
         .bind(claim.at.as_millisecond());
-    insert.execute(&mut *tx).await.map(|_| Claim::Fresh)
+    insert.execute(&mut *tx).await.map(|_| ClaimOutcome::Fresh)
 }
 
 /// Whether the user may have one more key. Those whose time is over make room.
-async fn has_room(tx: &mut SqliteConnection, claim: &KeyClaim) -> Result<bool, sqlx::Error> {
+async fn has_key_quota(tx: &mut SqliteConnection, claim: &KeyClaim) -> Result<bool, sqlx::Error> {
     let user = claim.owner.user.as_str();
-    let most = i64::try_from(claim.room.keys).unwrap_or(i64::MAX);
-    if totals(tx, user).await?.0 < most {
+    let most = i64::try_from(claim.quota.keys).unwrap_or(i64::MAX);
+    if key_totals(tx, user).await?.0 < most {
         return Ok(true);
     }
     let late = sqlx::query("DELETE FROM call_keys WHERE user = ? AND begun_at < ?").bind(user);
     late.bind(claim.expired_before.as_millisecond()).execute(&mut *tx).await?;
-    Ok(totals(tx, user).await?.0 < most)
+    Ok(key_totals(tx, user).await?.0 < most)
 }
 
 /// Keys of a user, and bytes of their outcomes.
-async fn totals(tx: &mut SqliteConnection, user: &str) -> Result<(i64, i64), sqlx::Error> {
+async fn key_totals(tx: &mut SqliteConnection, user: &str) -> Result<(i64, i64), sqlx::Error> {
     let query = sqlx::query_as::<_, (i64, i64)>("SELECT keys, bytes FROM call_key_totals WHERE user = ?");
     let found = query.bind(user).fetch_optional(tx).await?;
     Ok(found.unwrap_or_default())
@@ -90,8 +90,8 @@ pub(super) async fn end_key(
             sqlx::query("DELETE FROM call_keys WHERE user = ? AND caller = ? AND key = ? AND call = ?")
         }
         KeyEnd::Keep(outcome) => {
-            let outcome = outcome.as_deref().filter(|outcome| outcome.len() <= claim.room.bytes);
-            make_room(tx, claim, outcome.map_or(0, str::len)).await?;
+            let outcome = outcome.as_deref().filter(|outcome| outcome.len() <= claim.quota.bytes);
+            evict_outcomes(tx, claim, outcome.map_or(0, str::len)).await?;
             let sql = "UPDATE call_keys SET ended_at = ?, outcome = ?
                 WHERE user = ? AND caller = ? AND key = ? AND call = ?";
             sqlx::query(sql).bind(claim.at.as_millisecond()).bind(outcome)
@@ -102,10 +102,14 @@ pub(super) async fn end_key(
 }
 
 /// Gives up the oldest outcomes of a user until one more fits. Their keys stay: what ran is never run again.
-async fn make_room(tx: &mut SqliteConnection, claim: &KeyClaim, bytes: usize) -> Result<(), sqlx::Error> {
+async fn evict_outcomes(
+    tx: &mut SqliteConnection,
+    claim: &KeyClaim,
+    bytes: usize,
+) -> Result<(), sqlx::Error> {
     let user = claim.owner.user.as_str();
-    let most = i64::try_from(claim.room.bytes.saturating_sub(bytes)).unwrap_or(i64::MAX);
-    while totals(tx, user).await?.1 > most {
+    let most = i64::try_from(claim.quota.bytes.saturating_sub(bytes)).unwrap_or(i64::MAX);
+    while key_totals(tx, user).await?.1 > most {
         let sql = "UPDATE call_keys SET outcome = NULL WHERE (user, caller, key) IN (
             SELECT user, caller, key FROM call_keys WHERE user = ? AND outcome IS NOT NULL ORDER BY begun_at LIMIT ?)";
         let query = sqlx::query(sql).bind(user).bind(EVICTED_AT_ONCE);

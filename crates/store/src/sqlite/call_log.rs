@@ -12,8 +12,9 @@ use toolyard_protocol::{
 };
 
 use super::{
-    SqliteStore, damaged, failed,
-    rows::{parsed, signed, time, unsigned},
+    SqliteStore, damaged_value,
+    rows::{parse_column, to_i64, to_timestamp, to_u64},
+    store_error,
 };
 
 /// Most rows of a page, whatever was asked.
@@ -61,10 +62,10 @@ pub(super) fn bind_record(to: &mut SqliteArguments, record: &CallRecord) -> Resu
         to.add(record.error.map(ErrorCode::as_str))?;
         to.add(record.replayed)?;
         to.add(record.started_at.as_millisecond())?;
-        to.add(signed(record.duration_us))?;
+        to.add(to_i64(record.duration_us))?;
         to.add(steps)?;
-        to.add(signed(record.bytes_in))?;
-        to.add(signed(record.bytes_out))?;
+        to.add(to_i64(record.bytes_in))?;
+        to.add(to_i64(record.bytes_out))?;
         to.add(trace)?;
         to.add(record.error_message.as_deref())
     };
@@ -72,37 +73,40 @@ pub(super) fn bind_record(to: &mut SqliteArguments, record: &CallRecord) -> Resu
 }
 
 impl CallRow {
-    fn read(self) -> Result<CallRecord, StoreError> {
+    fn into_record(self) -> Result<CallRecord, StoreError> {
         Ok(CallRecord {
-            id: parsed("call id", &self.id)?,
+            id: parse_column("call id", &self.id)?,
             user: UserId::from_stored(&self.user),
             tool: self.tool.into(),
-            package: self.package.map(|package| parsed("package name", &package)).transpose()?,
+            package: self.package.map(|package| parse_column("package name", &package)).transpose()?,
             source: read_source(&self.source)?,
             door: read_door(&self.door)?,
-            caller: parsed::<Caller>("caller", &self.caller)?,
+            caller: parse_column::<Caller>("caller", &self.caller)?,
             error: self
                 .error
-                .map(|code| ErrorCode::from_wire(&code).ok_or_else(|| damaged("error", code)))
+                .map(|code| ErrorCode::from_wire(&code).ok_or_else(|| damaged_value("error", code)))
                 .transpose()?,
             error_message: self.error_message.map(Into::into),
             replayed: self.replayed,
-            started_at: time(self.started_at),
-            duration_us: unsigned(self.duration_us),
+            started_at: to_timestamp(self.started_at),
+            duration_us: to_u64(self.duration_us),
             steps: read_steps(&self.steps),
-            bytes_in: unsigned(self.bytes_in),
-            bytes_out: unsigned(self.bytes_out),
+            bytes_in: to_u64(self.bytes_in),
+            bytes_out: to_u64(self.bytes_out),
             trace: read_trace(&self.trace),
         })
     }
 }
 
 fn read_source(text: &str) -> Result<SourceKind, StoreError> {
-    SourceKind::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or_else(|| damaged("source", text))
+    SourceKind::ALL
+        .into_iter()
+        .find(|kind| kind.as_str() == text)
+        .ok_or_else(|| damaged_value("source", text))
 }
 
 fn read_door(text: &str) -> Result<Door, StoreError> {
-    Door::ALL.into_iter().find(|door| door.as_str() == text).ok_or_else(|| damaged("door", text))
+    Door::ALL.into_iter().find(|door| door.as_str() == text).ok_or_else(|| damaged_value("door", text))
 }
 
 pub(super) fn read_steps(text: &str) -> StepTimes {
@@ -165,7 +169,7 @@ macro_rules! usage_sql {
     };
 }
 
-const fn usage_of(of_user: bool, since: bool) -> &'static str {
+const fn usage_query(of_user: bool, since: bool) -> &'static str {
     match (of_user, since) {
         (false, false) => usage_sql!("?1 IS NULL", "?2 IS NULL"),
         (false, true) => usage_sql!("?1 IS NULL", "started_at >= ?2"),
@@ -176,7 +180,7 @@ const fn usage_of(of_user: bool, since: bool) -> &'static str {
 
 #[async_trait]
 impl CallLog for SqliteStore {
-    async fn page(&self, filter: &CallFilter) -> Result<Vec<CallRecord>, StoreError> {
+    async fn list_calls(&self, filter: &CallFilter) -> Result<Vec<CallRecord>, StoreError> {
         self.ledger.flush().await;
         let sql = if filter.user.is_some() { page_sql!("c.user = ?1") } else { page_sql!("?1 IS NULL") };
         let query = sqlx::query_as::<_, CallRow>(sql)
@@ -189,18 +193,24 @@ impl CallLog for SqliteStore {
             .bind(filter.owner.as_deref())
             .bind(filter.limit.clamp(1, MAX_PAGE))
             .bind(filter.until.map(|at| at.as_millisecond()));
-        query.fetch_all(&self.read).await.map_err(failed)?.into_iter().map(CallRow::read).collect()
+        query
+            .fetch_all(&self.read)
+            .await
+            .map_err(store_error)?
+            .into_iter()
+            .map(CallRow::into_record)
+            .collect()
     }
 
-    async fn call(&self, id: &CallId) -> Result<Option<CallRecord>, StoreError> {
+    async fn find_call(&self, id: &CallId) -> Result<Option<CallRecord>, StoreError> {
         self.ledger.flush().await;
         let query = sqlx::query_as::<_, CallRow>("SELECT * FROM calls WHERE id = ?").bind(id.as_str());
-        query.fetch_optional(&self.read).await.map_err(failed)?.map(CallRow::read).transpose()
+        query.fetch_optional(&self.read).await.map_err(store_error)?.map(CallRow::into_record).transpose()
     }
 
-    async fn usage(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
+    async fn tool_usage(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
         self.ledger.flush().await;
-        let sql = usage_of(filter.user.is_some(), filter.since.is_some());
+        let sql = usage_query(filter.user.is_some(), filter.since.is_some());
         let query = sqlx::query_as::<_, (String, i64, i64, i64)>(sql)
             .bind(filter.user.as_ref().map(|user| user.as_str()))
             .bind(filter.since.map(|at| at.as_millisecond()))
@@ -209,13 +219,13 @@ impl CallLog for SqliteStore {
             .bind(filter.until.map(|at| at.as_millisecond()))
             .bind(filter.package.as_ref().map(|package| package.as_str()))
             .bind(filter.tool.as_ref().map(|tool| tool.as_str()));
-        let rows = query.fetch_all(&self.read).await.map_err(failed)?.into_iter();
+        let rows = query.fetch_all(&self.read).await.map_err(store_error)?.into_iter();
         Ok(rows
             .map(|(tool, calls, errors, mean)| UsageRow {
                 tool,
-                calls: unsigned(calls),
-                errors: unsigned(errors),
-                mean_us: unsigned(mean),
+                calls: to_u64(calls),
+                errors: to_u64(errors),
+                mean_us: to_u64(mean),
             })
             .collect())
     }
@@ -226,7 +236,7 @@ mod tests {
     use sqlx::AssertSqlSafe;
     use tokio_util::task::TaskTracker;
 
-    use toolyard_core::ports::Maintenance as _;
+    use toolyard_core::ports::StoreMaintenance as _;
 
     use super::*;
     use crate::StoreSettings;
@@ -234,14 +244,14 @@ mod tests {
     #[tokio::test]
     async fn the_usage_of_a_user_reads_only_the_calls_of_that_user() {
         let folder = tempfile::tempdir().unwrap();
-        let settings = StoreSettings::at(folder.path().join("t.db"));
+        let settings = StoreSettings::for_file(folder.path().join("t.db"));
         let store = SqliteStore::open(settings, &TaskTracker::new()).await.unwrap();
         for (of_user, since, by) in [
             (true, false, "SEARCH c USING INDEX calls_by_user (user=?)"),
             (true, true, "SEARCH c USING INDEX calls_by_user (user=?)"),
             (false, true, "SEARCH c USING INDEX calls_by_time (started_at>?"),
         ] {
-            let explain = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {}", usage_of(of_user, since)));
+            let explain = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {}", usage_query(of_user, since)));
             let steps =
                 sqlx::query_as::<_, (i64, i64, i64, String)>(explain).fetch_all(&store.read).await.unwrap();
             assert!(steps.iter().any(|(_, _, _, step)| step.contains(by)), "{steps:?}");

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use sqlx::SqlitePool;
 use toolyard_core::ports::{Announcement, Change, StoreError};
 
-use super::{failed, rows::unsigned};
+use super::{rows::to_u64, store_error};
 use crate::announcements::ChangeLog;
 
 /// Changes that are kept. A node that missed more than these drops all of its caches.
@@ -16,28 +16,28 @@ pub(crate) struct SqliteChangeLog(pub(super) SqlitePool);
 
 #[async_trait]
 impl ChangeLog for SqliteChangeLog {
-    async fn latest(&self) -> Result<u64, StoreError> {
+    async fn latest_version(&self) -> Result<u64, StoreError> {
         // Also when every row was pruned: the numbers go on.
         let sql = "SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0)";
-        let latest: i64 = sqlx::query_scalar(sql).fetch_one(&self.0).await.map_err(failed)?;
-        Ok(unsigned(latest))
+        let latest: i64 = sqlx::query_scalar(sql).fetch_one(&self.0).await.map_err(store_error)?;
+        Ok(to_u64(latest))
     }
 
-    async fn since(&self, version: u64, limit: u32) -> Result<Option<Vec<Announcement>>, StoreError> {
+    async fn changes_since(&self, version: u64, limit: u32) -> Result<Option<Vec<Announcement>>, StoreError> {
         let after = i64::try_from(version).unwrap_or(i64::MAX);
         let sql =
             "SELECT version, kind, subject, detail FROM changes WHERE version > ? ORDER BY version LIMIT ?";
         let rows = sqlx::query_as::<_, (i64, String, String, String)>(sql).bind(after).bind(limit);
-        let rows = rows.fetch_all(&self.0).await.map_err(failed)?;
+        let rows = rows.fetch_all(&self.0).await.map_err(store_error)?;
         let is_complete = match rows.first() {
             Some((first, ..)) => *first == after + 1,
-            None => self.latest().await? <= version,
+            None => self.latest_version().await? <= version,
         };
         if !is_complete {
             return Ok(None);
         }
         let announcements = rows.into_iter().map(|(version, kind, subject, detail)| Announcement {
-            version: unsigned(version),
+            version: to_u64(version),
             // A newer node may write kinds that this one does not know.
             change: read_change(&kind, &subject, &detail).unwrap_or(Change::Everything),
         });

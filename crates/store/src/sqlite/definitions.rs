@@ -6,16 +6,17 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::value::RawValue;
 use sqlx::{FromRow, SqliteConnection};
-use toolyard_core::ports::{Definitions, StoreError, StoredSet, VersionInfo};
-use toolyard_protocol::{Alias, LocalName, PackageName, ToolName, raw::RawFields};
+use toolyard_core::ports::{DefinitionStore, StoreError, StoredToolSet, ToolSetRecord};
+use toolyard_protocol::{LocalName, PackageName, ToolAlias, ToolName, raw::RawFields};
 
 use super::{
-    SqliteStore, failed,
-    rows::{json, signed, text, time, unsigned},
+    SqliteStore,
+    rows::{from_json, to_i64, to_json, to_timestamp, to_u64},
+    store_error,
 };
 
 #[derive(FromRow)]
-struct SetRow {
+struct ToolSetRow {
     version: i64,
     hash: String,
     created_by: String,
@@ -27,11 +28,11 @@ struct SetRow {
 pub(super) async fn insert_set(
     tx: &mut SqliteConnection,
     package: &PackageName,
-    set: &StoredSet,
+    set: &StoredToolSet,
     at: Timestamp,
 ) -> Result<u64, StoreError> {
     let latest = sqlx::query_scalar::<_, Option<i64>>("SELECT MAX(version) FROM tool_sets WHERE package = ?");
-    let latest = latest.bind(package.as_str()).fetch_one(&mut *tx).await.map_err(failed)?;
+    let latest = latest.bind(package.as_str()).fetch_one(&mut *tx).await.map_err(store_error)?;
     let version = latest.unwrap_or(0) + 1;
     sqlx::query(
         "INSERT INTO tool_sets (package, version, hash, tools, items, tool_count, created_by, created_at)
@@ -40,36 +41,36 @@ pub(super) async fn insert_set(
     .bind(package.as_str())
     .bind(version)
     .bind(&set.hash)
-    .bind(text("tools", &set.tools)?)
-    .bind(text("items", &set.items)?)
-    .bind(signed(set.tools.len() as u64))
+    .bind(to_json("tools", &set.tools)?)
+    .bind(to_json("items", &set.items)?)
+    .bind(to_i64(set.tools.len() as u64))
     .bind(&set.by)
     .bind(at.as_millisecond())
     .execute(&mut *tx)
     .await
-    .map_err(failed)?;
+    .map_err(store_error)?;
     claim_aliases(tx, package, set).await?;
     point_to(tx, package, version, at).await?;
-    Ok(unsigned(version))
+    Ok(to_u64(version))
 }
 
 /// Takes the hashed aliases of a set that nobody has yet.
 async fn claim_aliases(
     tx: &mut SqliteConnection,
     package: &PackageName,
-    set: &StoredSet,
+    set: &StoredToolSet,
 ) -> Result<(), StoreError> {
     for raw in &set.tools {
         let name = serde_json::from_str::<RawFields>(raw.get()).ok();
-        let name = name.and_then(|fields| fields.read::<LocalName>("name")).and_then(Result::ok);
+        let name = name.and_then(|fields| fields.parse_field::<LocalName>("name")).and_then(Result::ok);
         let Some(tool) = name.map(|name| ToolName::new(package, &name)) else { continue };
         let alias = tool.alias();
-        if alias.undo().is_some() {
+        if alias.canonical_name().is_some() {
             continue;
         }
         let sql = "INSERT INTO tool_aliases (alias, tool, package) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
         let query = sqlx::query(sql).bind(alias.as_str()).bind(tool.as_str()).bind(package.as_str());
-        query.execute(&mut *tx).await.map_err(failed)?;
+        query.execute(&mut *tx).await.map_err(store_error)?;
     }
     Ok(())
 }
@@ -85,8 +86,8 @@ async fn forget_old_versions(
          AND version <> (SELECT tools_version FROM apps WHERE package = ?1)
          AND version NOT IN (SELECT version FROM tool_sets WHERE package = ?1 ORDER BY version DESC LIMIT ?2)",
     );
-    let forget = forget.bind(package.as_str()).bind(signed(keep));
-    forget.execute(tx).await.map(drop).map_err(failed)
+    let forget = forget.bind(package.as_str()).bind(to_i64(keep));
+    forget.execute(tx).await.map(drop).map_err(store_error)
 }
 
 async fn point_to(
@@ -97,78 +98,88 @@ async fn point_to(
 ) -> Result<(), StoreError> {
     let sql = "UPDATE apps SET tools_version = ?, updated_at = ? WHERE package = ?";
     let query = sqlx::query(sql).bind(version).bind(at.as_millisecond()).bind(package.as_str());
-    query.execute(&mut *tx).await.map(drop).map_err(failed)
+    query.execute(&mut *tx).await.map(drop).map_err(store_error)
 }
 
 #[async_trait]
-impl Definitions for SqliteStore {
-    async fn publish(
+impl DefinitionStore for SqliteStore {
+    async fn publish_tools(
         &self,
         package: &PackageName,
-        set: StoredSet,
+        set: StoredToolSet,
         at: Timestamp,
     ) -> Result<Option<u64>, StoreError> {
-        let mut tx = self.begin().await?;
+        let mut tx = self.begin_write().await?;
         let current = sqlx::query_as::<_, (i64, Option<String>)>(
             "SELECT a.tools_version, s.hash FROM apps a LEFT JOIN tool_sets s
              ON s.package = a.package AND s.version = a.tools_version WHERE a.package = ?",
         );
-        let current = current.bind(package.as_str()).fetch_optional(&mut *tx).await.map_err(failed)?;
+        let current = current.bind(package.as_str()).fetch_optional(&mut *tx).await.map_err(store_error)?;
         let version = match current {
             None => return Ok(None),
-            Some((version, Some(hash))) if hash == set.hash => return Ok(Some(unsigned(version))),
+            Some((version, Some(hash))) if hash == set.hash => return Ok(Some(to_u64(version))),
             Some(_) => insert_set(&mut tx, package, &set, at).await?,
         };
         forget_old_versions(&mut tx, package, self.quotas.tool_versions_per_app).await?;
-        tx.commit().await.map_err(failed)?;
+        tx.commit().await.map_err(store_error)?;
         Ok(Some(version))
     }
 
-    async fn version(&self, package: &PackageName, version: u64) -> Result<Option<StoredSet>, StoreError> {
+    async fn find_tool_set(
+        &self,
+        package: &PackageName,
+        version: u64,
+    ) -> Result<Option<StoredToolSet>, StoreError> {
         let sql = "SELECT tools, items, hash, created_by FROM tool_sets WHERE package = ? AND version = ?";
         let query = sqlx::query_as::<_, (String, String, String, String)>(sql);
-        let query = query.bind(package.as_str()).bind(signed(version));
-        let Some((tools, items, hash, by)) = query.fetch_optional(&self.read).await.map_err(failed)? else {
+        let query = query.bind(package.as_str()).bind(to_i64(version));
+        let Some((tools, items, hash, by)) = query.fetch_optional(&self.read).await.map_err(store_error)?
+        else {
             return Ok(None);
         };
-        let tools = json::<Vec<Box<RawValue>>>("tools", &tools)?;
-        Ok(Some(StoredSet { tools, items: json("items", &items)?, hash, by }))
+        let tools = from_json::<Vec<Box<RawValue>>>("tools", &tools)?;
+        Ok(Some(StoredToolSet { tools, items: from_json("items", &items)?, hash, by }))
     }
 
-    async fn versions(&self, package: &PackageName) -> Result<Vec<VersionInfo>, StoreError> {
+    async fn list_tool_sets(&self, package: &PackageName) -> Result<Vec<ToolSetRecord>, StoreError> {
         let sql = "SELECT version, hash, created_by, created_at, tool_count FROM tool_sets
              WHERE package = ? ORDER BY version DESC";
         // How many are kept bounds the list.
-        let query = sqlx::query_as::<_, SetRow>(sql).bind(package.as_str());
-        let rows = query.fetch_all(&self.read).await.map_err(failed)?.into_iter();
+        let query = sqlx::query_as::<_, ToolSetRow>(sql).bind(package.as_str());
+        let rows = query.fetch_all(&self.read).await.map_err(store_error)?.into_iter();
         Ok(rows
-            .map(|row| VersionInfo {
-                version: unsigned(row.version),
+            .map(|row| ToolSetRecord {
+                version: to_u64(row.version),
                 hash: row.hash,
                 by: row.created_by,
-                at: time(row.created_at),
-                tool_count: unsigned(row.tool_count),
+                at: to_timestamp(row.created_at),
+                tool_count: to_u64(row.tool_count),
             })
             .collect())
     }
 
-    async fn activate(&self, package: &PackageName, version: u64, at: Timestamp) -> Result<bool, StoreError> {
-        let mut tx = self.begin().await?;
+    async fn activate_version(
+        &self,
+        package: &PackageName,
+        version: u64,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let mut tx = self.begin_write().await?;
         let sql = "SELECT 1 FROM tool_sets WHERE package = ? AND version = ?";
-        let there = sqlx::query(sql).bind(package.as_str()).bind(signed(version));
-        if there.fetch_optional(&mut *tx).await.map_err(failed)?.is_none() {
+        let there = sqlx::query(sql).bind(package.as_str()).bind(to_i64(version));
+        if there.fetch_optional(&mut *tx).await.map_err(store_error)?.is_none() {
             return Ok(false);
         }
-        point_to(&mut tx, package, signed(version), at).await?;
-        tx.commit().await.map_err(failed)?;
+        point_to(&mut tx, package, to_i64(version), at).await?;
+        tx.commit().await.map_err(store_error)?;
         Ok(true)
     }
 
-    async fn alias_owners(&self, aliases: &[Alias]) -> Result<HashMap<Alias, ToolName>, StoreError> {
+    async fn alias_owners(&self, aliases: &[ToolAlias]) -> Result<HashMap<ToolAlias, ToolName>, StoreError> {
         let mut owners = HashMap::new();
         for alias in aliases {
             let query = sqlx::query_scalar::<_, String>("SELECT tool FROM tool_aliases WHERE alias = ?");
-            let tool = query.bind(alias.as_str()).fetch_optional(&self.read).await.map_err(failed)?;
+            let tool = query.bind(alias.as_str()).fetch_optional(&self.read).await.map_err(store_error)?;
             if let Some(tool) = tool.and_then(|tool| tool.parse().ok()) {
                 owners.insert(alias.clone(), tool);
             }

@@ -1,41 +1,42 @@
 //! The device that a user had last.
 
 use async_trait::async_trait;
-use toolyard_core::ports::{Devices, StoreError, StoredDevice};
+use toolyard_core::ports::{DeviceStore, StoreError, StoredDevice};
 use toolyard_protocol::UserId;
 
 use super::{
-    SqliteStore, count, failed,
-    rows::{json, signed, text, time},
+    SqliteStore, count_rows,
+    rows::{from_json, to_i64, to_json, to_timestamp},
+    store_error,
 };
 
 #[async_trait]
-impl Devices for SqliteStore {
-    async fn last(&self, user: &UserId) -> Result<Option<StoredDevice>, StoreError> {
+impl DeviceStore for SqliteStore {
+    async fn last_device(&self, user: &UserId) -> Result<Option<StoredDevice>, StoreError> {
         let sql = "SELECT capabilities, seen_at FROM devices WHERE user = ?";
         let query = sqlx::query_as::<_, (String, i64)>(sql).bind(user.as_str());
-        let row = query.fetch_optional(&self.read).await.map_err(failed)?;
+        let row = query.fetch_optional(&self.read).await.map_err(store_error)?;
         row.map(|(capabilities, at)| {
-            Ok(StoredDevice { capabilities: json("device", &capabilities)?, at: time(at) })
+            Ok(StoredDevice { capabilities: from_json("device", &capabilities)?, at: to_timestamp(at) })
         })
         .transpose()
     }
 
-    async fn remember(&self, user: &UserId, device: StoredDevice) -> Result<(), StoreError> {
+    async fn save_device(&self, user: &UserId, device: StoredDevice) -> Result<(), StoreError> {
         let sql = "INSERT INTO devices (user, capabilities, seen_at) VALUES (?, ?, ?)
              ON CONFLICT (user) DO UPDATE SET capabilities = excluded.capabilities, seen_at = excluded.seen_at";
-        let capabilities = text("device", &device.capabilities)?;
-        let mut tx = self.begin().await?;
+        let capabilities = to_json("device", &device.capabilities)?;
+        let mut tx = self.begin_write().await?;
         let is_known =
-            count(&mut tx, "SELECT COUNT(*) FROM devices WHERE user = ?", user.as_str()).await? > 0;
+            count_rows(&mut tx, "SELECT COUNT(*) FROM devices WHERE user = ?", user.as_str()).await? > 0;
         let query = sqlx::query(sql).bind(user.as_str()).bind(capabilities).bind(device.at.as_millisecond());
-        query.execute(&mut *tx).await.map_err(failed)?;
+        query.execute(&mut *tx).await.map_err(store_error)?;
         if !is_known {
             let sql = "DELETE FROM devices WHERE user IN
                  (SELECT user FROM devices ORDER BY seen_at DESC, user LIMIT -1 OFFSET ?)";
-            let forget = sqlx::query(sql).bind(signed(self.quotas.remembered_devices));
-            forget.execute(&mut *tx).await.map_err(failed)?;
+            let forget = sqlx::query(sql).bind(to_i64(self.quotas.remembered_devices));
+            forget.execute(&mut *tx).await.map_err(store_error)?;
         }
-        tx.commit().await.map_err(failed)
+        tx.commit().await.map_err(store_error)
     }
 }

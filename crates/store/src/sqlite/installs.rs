@@ -2,20 +2,21 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use toolyard_core::ports::{Install, Installs, Quota, StoreError};
+use toolyard_core::ports::{InstallStore, InstalledApp, QuotaKind, StoreError};
 use toolyard_protocol::{PackageName, UserId};
 
 use super::{
-    SqliteStore, count, failed,
-    rows::{parsed, pattern, time, unsigned},
+    SqliteStore, count_rows,
+    rows::{like_pattern, parse_column, to_timestamp, to_u64},
+    store_error,
 };
 
 /// The grant to call the tools of other apps.
 const ASSISTANT: &str = "assistant";
 
 #[async_trait]
-impl Installs for SqliteStore {
-    async fn of(&self, user: &UserId) -> Result<Vec<Install>, StoreError> {
+impl InstallStore for SqliteStore {
+    async fn list_installs(&self, user: &UserId) -> Result<Vec<InstalledApp>, StoreError> {
         let query = sqlx::query_as::<_, (String, i64, bool)>(
             "SELECT i.package, i.installed_at, g.what IS NOT NULL FROM installs i
              LEFT JOIN grants g ON g.user = i.user AND g.package = i.package AND g.what = ?
@@ -24,35 +25,44 @@ impl Installs for SqliteStore {
         // The quota of installs bounds the list.
         let rows = query.bind(ASSISTANT).bind(user.as_str()).fetch_all(&self.read).await;
         let install = |(package, at, assistant): (String, i64, bool)| {
-            Ok(Install { package: parsed("package name", &package)?, at: time(at), assistant })
+            Ok(InstalledApp {
+                package: parse_column("package name", &package)?,
+                at: to_timestamp(at),
+                assistant,
+            })
         };
-        rows.map_err(failed)?.into_iter().map(install).collect()
+        rows.map_err(store_error)?.into_iter().map(install).collect()
     }
 
-    async fn install(&self, user: &UserId, package: &PackageName, at: Timestamp) -> Result<bool, StoreError> {
-        let mut tx = self.begin().await?;
+    async fn install_app(
+        &self,
+        user: &UserId,
+        package: &PackageName,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let mut tx = self.begin_write().await?;
         let there = sqlx::query("SELECT 1 FROM apps WHERE package = ?").bind(package.as_str());
-        if there.fetch_optional(&mut *tx).await.map_err(failed)?.is_none() {
+        if there.fetch_optional(&mut *tx).await.map_err(store_error)?.is_none() {
             return Ok(false);
         }
         let sql =
             "INSERT INTO installs (user, package, installed_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
         let insert = sqlx::query(sql).bind(user.as_str()).bind(package.as_str()).bind(at.as_millisecond());
-        let is_new = insert.execute(&mut *tx).await.map_err(failed)?.rows_affected() > 0;
+        let is_new = insert.execute(&mut *tx).await.map_err(store_error)?.rows_affected() > 0;
         if is_new {
             let sql = "SELECT COUNT(*) FROM installs WHERE user = ?";
-            let installed = count(&mut tx, sql, user.as_str()).await?;
-            Quota::InstallsPerUser.check(installed, self.quotas.installs_per_user)?;
+            let installed = count_rows(&mut tx, sql, user.as_str()).await?;
+            QuotaKind::InstallsPerUser.check(installed, self.quotas.installs_per_user)?;
         }
-        tx.commit().await.map_err(failed)?;
+        tx.commit().await.map_err(store_error)?;
         Ok(true)
     }
 
-    async fn uninstall(&self, user: &UserId, package: &PackageName) -> Result<bool, StoreError> {
-        let mut tx = self.begin().await?;
+    async fn uninstall_app(&self, user: &UserId, package: &PackageName) -> Result<bool, StoreError> {
+        let mut tx = self.begin_write().await?;
         let sql = "DELETE FROM installs WHERE user = ? AND package = ?";
         let gone = sqlx::query(sql).bind(user.as_str()).bind(package.as_str()).execute(&mut *tx).await;
-        let gone = gone.map_err(failed)?.rows_affected() > 0;
+        let gone = gone.map_err(store_error)?.rows_affected() > 0;
         // An app that comes back is a new one: all of its tools are on.
         let sql = "DELETE FROM tool_settings WHERE user = ?1 AND substr(tool, 1, length(?2) + 1) = ?2 || ':'";
         sqlx::query(sql)
@@ -60,35 +70,41 @@ impl Installs for SqliteStore {
             .bind(package.as_str())
             .execute(&mut *tx)
             .await
-            .map_err(failed)?;
+            .map_err(store_error)?;
         for sql in [
             "DELETE FROM upstream_tokens WHERE user = ? AND package = ?",
             "DELETE FROM offers WHERE user = ? AND package = ?",
         ] {
             let forget = sqlx::query(sql).bind(user.as_str()).bind(package.as_str());
-            forget.execute(&mut *tx).await.map_err(failed)?;
+            forget.execute(&mut *tx).await.map_err(store_error)?;
         }
-        tx.commit().await.map_err(failed)?;
+        tx.commit().await.map_err(store_error)?;
         Ok(gone)
     }
 
-    async fn users(&self, part: &str, limit: u32) -> Result<Vec<(UserId, u64)>, StoreError> {
+    async fn search_users(&self, part: &str, limit: u32) -> Result<Vec<(UserId, u64)>, StoreError> {
         let query = sqlx::query_as::<_, (String, i64)>(
             "SELECT user, COUNT(*) FROM installs WHERE user LIKE ?1 ESCAPE '\\' GROUP BY user ORDER BY user LIMIT ?2",
         );
-        let rows = query.bind(pattern(part)).bind(limit).fetch_all(&self.read).await.map_err(failed)?;
-        rows.into_iter().map(|(user, apps)| Ok((UserId::from_stored(&user), unsigned(apps)))).collect()
+        let rows =
+            query.bind(like_pattern(part)).bind(limit).fetch_all(&self.read).await.map_err(store_error)?;
+        rows.into_iter().map(|(user, apps)| Ok((UserId::from_stored(&user), to_u64(apps)))).collect()
     }
 
-    async fn grant(&self, user: &UserId, package: &PackageName, assistant: bool) -> Result<bool, StoreError> {
-        let mut tx = self.begin().await?;
+    async fn set_assistant_grant(
+        &self,
+        user: &UserId,
+        package: &PackageName,
+        assistant: bool,
+    ) -> Result<bool, StoreError> {
+        let mut tx = self.begin_write().await?;
         let there = sqlx::query("SELECT 1 FROM installs WHERE user = ? AND package = ?");
         let there = there
             .bind(user.as_str())
             .bind(package.as_str())
             .fetch_optional(&mut *tx)
             .await
-            .map_err(failed)?;
+            .map_err(store_error)?;
         if there.is_none() {
             return Ok(false);
         }
@@ -98,8 +114,8 @@ impl Installs for SqliteStore {
             "DELETE FROM grants WHERE user = ? AND package = ? AND what = ?"
         };
         let change = sqlx::query(sql).bind(user.as_str()).bind(package.as_str()).bind(ASSISTANT);
-        change.execute(&mut *tx).await.map_err(failed)?;
-        tx.commit().await.map_err(failed)?;
+        change.execute(&mut *tx).await.map_err(store_error)?;
+        tx.commit().await.map_err(store_error)?;
         Ok(true)
     }
 }

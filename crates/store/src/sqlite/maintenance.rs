@@ -4,15 +4,15 @@ use std::path::Path;
 
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
-use toolyard_core::ports::{KnownKey, LedgerBacklog, Maintenance, PruneBefore, StoreError};
+use toolyard_core::ports::{KnownKey, LedgerBacklog, PruneBefore, StoreError, StoreMaintenance};
 
-use super::{SqliteStore, failed};
+use super::{SqliteStore, store_error};
 
 #[async_trait]
-impl Maintenance for SqliteStore {
+impl StoreMaintenance for SqliteStore {
     async fn ping(&self) -> Result<(), StoreError> {
-        sqlx::query("SELECT 1").execute(&self.read).await.map(drop).map_err(failed)?;
-        self.probe.check(&self.write).await?;
+        sqlx::query("SELECT 1").execute(&self.read).await.map(drop).map_err(store_error)?;
+        self.probe.check_write(&self.write).await?;
         match self.ledger.is_failing() {
             true => Err(StoreError::Failed("the records of calls cannot be written".to_owned())),
             false => Ok(()),
@@ -35,7 +35,7 @@ impl Maintenance for SqliteStore {
         crate::folder::create_private_file(to)
             .map_err(|error| StoreError::Failed(format!("cannot create {}: {error}", to.display())))?;
         // On a connection that reads: calls and changes go on meanwhile.
-        sqlx::query("VACUUM INTO ?").bind(file).execute(&self.read).await.map(drop).map_err(failed)
+        sqlx::query("VACUUM INTO ?").bind(file).execute(&self.read).await.map(drop).map_err(store_error)
     }
 
     async fn known_key(&self) -> Result<KnownKey, StoreError> {
@@ -57,7 +57,7 @@ impl Maintenance for SqliteStore {
 #[cfg(test)]
 mod tests {
     use tokio_util::task::TaskTracker;
-    use toolyard_core::ports::Apps as _;
+    use toolyard_core::ports::AppStore as _;
 
     use super::*;
     use crate::StoreSettings;
@@ -66,15 +66,16 @@ mod tests {
     async fn a_backup_is_a_store_of_its_own_and_never_replaces_a_file() {
         let folder = tempfile::tempdir().unwrap();
         let tasks = TaskTracker::new();
-        let store = SqliteStore::open(StoreSettings::at(folder.path().join("a/t.db")), &tasks).await.unwrap();
+        let store =
+            SqliteStore::open(StoreSettings::for_file(folder.path().join("a/t.db")), &tasks).await.unwrap();
         toolyard_testkit::store_suite::publish_one(&store, 1).await;
-        let apps = store.list(None).await.unwrap();
+        let apps = store.list_apps(None).await.unwrap();
         let copy = folder.path().join("b/t.db");
         crate::create_private_folder(copy.parent().unwrap()).unwrap();
         store.backup(&copy).await.unwrap();
         assert!(store.backup(&copy).await.unwrap_err().to_string().contains("t.db"));
-        let restored = SqliteStore::open(StoreSettings::at(&copy), &tasks).await.unwrap();
-        assert_eq!(restored.list(None).await.unwrap().len(), apps.len());
+        let restored = SqliteStore::open(StoreSettings::for_file(&copy), &tasks).await.unwrap();
+        assert_eq!(restored.list_apps(None).await.unwrap().len(), apps.len());
         store.close().await;
         restored.close().await;
     }

@@ -34,7 +34,9 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 use tokio_util::task::TaskTracker;
-use toolyard_core::ports::{IssuedToken, Maintenance as _, StoreError, StoreQuotas, TokenAdded, TokenRoom};
+use toolyard_core::ports::{
+    AddTokenOutcome, IssuedToken, StoreError, StoreMaintenance as _, StoreQuotas, TokenQuota,
+};
 
 pub use self::state::known_key_of;
 use self::{changes::SqliteChangeLog, ledger::LedgerWriter, node::NodeId, state::WriteProbe};
@@ -59,7 +61,7 @@ pub struct StoreSettings {
 
 impl StoreSettings {
     /// The defaults for a file.
-    pub fn at(path: impl Into<PathBuf>) -> Self {
+    pub fn for_file(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
             readers: 4,
@@ -167,17 +169,17 @@ impl SqliteStore {
 
     /// A transaction that writes. It takes its place at once: one that reads first and wants to write later fails when
     /// the ledger wrote in between, however long it is ready to wait.
-    async fn begin(&self) -> Result<Transaction<'static, Sqlite>, StoreError> {
+    async fn begin_write(&self) -> Result<Transaction<'static, Sqlite>, StoreError> {
         const BEGIN: &str = "BEGIN IMMEDIATE";
         match self.write.begin_with(BEGIN).await {
             // A commit failed, on a full disk for example. SQLite took it back by itself, so taking it back failed as well,
             // and the driver counts it as begun for ever.
             Err(sqlx::Error::InvalidSavePointStatement) => {
-                let broken = self.write.acquire().await.map_err(failed)?;
+                let broken = self.write.acquire().await.map_err(store_error)?;
                 let _ = broken.close().await;
-                self.write.begin_with(BEGIN).await.map_err(failed)
+                self.write.begin_with(BEGIN).await.map_err(store_error)
             }
-            begun => begun.map_err(failed),
+            begun => begun.map_err(store_error),
         }
     }
 }
@@ -187,60 +189,60 @@ impl SqliteStore {
 pub async fn list_token(
     path: &std::path::Path,
     token: &IssuedToken,
-    room: TokenRoom,
-) -> Result<TokenAdded, StoreError> {
+    room: TokenQuota,
+) -> Result<AddTokenOutcome, StoreError> {
     if !path.exists() {
         let tasks = TaskTracker::new();
-        let store = SqliteStore::open(StoreSettings::at(path), &tasks);
+        let store = SqliteStore::open(StoreSettings::for_file(path), &tasks);
         store.await.map_err(|error| StoreError::Failed(error.to_string()))?.close().await;
     }
     let options = SqliteConnectOptions::new().filename(path).busy_timeout(Duration::from_secs(5));
-    let mut connection = SqliteConnection::connect_with(&options).await.map_err(failed)?;
-    let mut tx = connection.begin_with("BEGIN IMMEDIATE").await.map_err(failed)?;
-    let added = tokens::insert(&mut tx, token, room).await?;
-    tx.commit().await.map_err(failed)?;
-    connection.close().await.map_err(failed)?;
+    let mut connection = SqliteConnection::connect_with(&options).await.map_err(store_error)?;
+    let mut tx = connection.begin_with("BEGIN IMMEDIATE").await.map_err(store_error)?;
+    let added = tokens::insert_token(&mut tx, token, room).await?;
+    tx.commit().await.map_err(store_error)?;
+    connection.close().await.map_err(store_error)?;
     Ok(added)
 }
 
 /// A count, in whatever transaction there is.
-async fn count(tx: &mut SqliteConnection, sql: &'static str, of: &str) -> Result<u64, StoreError> {
-    let counted = sqlx::query_scalar::<_, i64>(sql).bind(of).fetch_one(tx).await.map_err(failed)?;
-    Ok(rows::unsigned(counted))
+async fn count_rows(tx: &mut SqliteConnection, sql: &'static str, of: &str) -> Result<u64, StoreError> {
+    let counted = sqlx::query_scalar::<_, i64>(sql).bind(of).fetch_one(tx).await.map_err(store_error)?;
+    Ok(rows::to_u64(counted))
 }
 
-fn failed(error: sqlx::Error) -> StoreError {
+fn store_error(error: sqlx::Error) -> StoreError {
     StoreError::Failed(error.to_string())
 }
 
 /// A stored value that does not read back: damaged, or written by a newer version.
-fn damaged(what: &str, error: impl std::fmt::Display) -> StoreError {
+fn damaged_value(what: &str, error: impl std::fmt::Display) -> StoreError {
     StoreError::Failed(format!("stored {what} cannot be read: {error}"))
 }
 
 #[cfg(test)]
 mod tests {
-    use toolyard_core::ports::Settings as _;
+    use toolyard_core::ports::ToolSwitchStore as _;
 
     use super::*;
 
     #[tokio::test]
     async fn a_full_disk_is_noticed_and_forgotten_when_there_is_room_again() {
         let folder = tempfile::tempdir().unwrap();
-        let settings = StoreSettings::at(folder.path().join("t.db"));
+        let settings = StoreSettings::for_file(folder.path().join("t.db"));
         let store = SqliteStore::open(settings, &TaskTracker::new()).await.unwrap();
         // For this one connection of the pool there is no room.
         sqlx::query("PRAGMA max_page_count = 1").execute(&store.write).await.unwrap();
         let write = async |size: i32| {
-            let mut tx = store.begin().await?;
+            let mut tx = store.begin_write().await?;
             let sql = "INSERT OR REPLACE INTO store_state (name, value) VALUES ('test', zeroblob(?))";
-            sqlx::query(sql).bind(size).execute(&mut *tx).await.map_err(failed)?;
-            tx.commit().await.map_err(failed)
+            sqlx::query(sql).bind(size).execute(&mut *tx).await.map_err(store_error)?;
+            tx.commit().await.map_err(store_error)
         };
         assert!(write(1_000_000).await.unwrap_err().to_string().contains("full"));
         // SQLite took the transaction back by itself; the next one must not be taken for a part of it.
         write(1_000_000).await.unwrap();
-        assert!(store.tools_off(&"ada".parse().unwrap()).await.unwrap().is_empty());
+        assert!(store.list_switched_off(&"ada".parse().unwrap()).await.unwrap().is_empty());
         store.ping().await.unwrap();
         store.close().await;
     }

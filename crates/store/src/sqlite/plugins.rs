@@ -3,7 +3,8 @@
 use async_trait::async_trait;
 use sqlx::FromRow;
 use toolyard_core::ports::{
-    InstalledPlugin, InstalledPlugins, MAX_SHELVES, PluginData, Room, Shelf, StoreError, Switch,
+    InstalledPlugin, InstalledPluginStore, MAX_PLUGIN_NAMESPACES, PluginDataQuota, PluginDataStore,
+    PluginNamespace, PluginSwitch, StoreError,
 };
 use toolyard_protocol::{
     UserId,
@@ -11,8 +12,9 @@ use toolyard_protocol::{
 };
 
 use super::{
-    SqliteStore, failed,
-    rows::{parsed, signed, text, time},
+    SqliteStore,
+    rows::{parse_column, to_i64, to_json, to_timestamp},
+    store_error,
 };
 
 /// Most plugins of one user in one list.
@@ -34,14 +36,14 @@ struct PluginRow {
 }
 
 impl PluginRow {
-    fn read(self) -> Result<InstalledPlugin, StoreError> {
+    fn into_plugin(self) -> Result<InstalledPlugin, StoreError> {
         let switch = match (self.enabled, self.stopped) {
-            (true, _) => Switch::On,
-            (false, Some(why)) => Switch::Stopped(why),
-            (false, None) => Switch::Off,
+            (true, _) => PluginSwitch::On,
+            (false, Some(why)) => PluginSwitch::Stopped(why),
+            (false, None) => PluginSwitch::Off,
         };
         Ok(InstalledPlugin {
-            id: parsed("id of a plugin", &self.id)?,
+            id: parse_column("id of a plugin", &self.id)?,
             version: self.version,
             manifest: self.manifest,
             // A damaged row must not cost the user everything else: no content has this hash, so it is not run.
@@ -49,32 +51,42 @@ impl PluginRow {
             status: self.status,
             granted: serde_json::from_str(&self.granted).unwrap_or_default(),
             switch,
-            at: time(self.installed_at),
+            at: to_timestamp(self.installed_at),
         })
     }
 }
 
 /// The two columns of a switch.
-fn columns(switch: &Switch) -> (bool, Option<&str>) {
+fn switch_columns(switch: &PluginSwitch) -> (bool, Option<&str>) {
     match switch {
-        Switch::On => (true, None),
-        Switch::Off => (false, None),
-        Switch::Stopped(why) => (false, Some(why)),
+        PluginSwitch::On => (true, None),
+        PluginSwitch::Off => (false, None),
+        PluginSwitch::Stopped(why) => (false, Some(why)),
     }
 }
 
 #[async_trait]
-impl InstalledPlugins for SqliteStore {
-    async fn plugins(&self, user: &UserId) -> Result<Vec<InstalledPlugin>, StoreError> {
+impl InstalledPluginStore for SqliteStore {
+    async fn list_installed(&self, user: &UserId) -> Result<Vec<InstalledPlugin>, StoreError> {
         let sql = "SELECT * FROM plugins WHERE user = ? ORDER BY installed_at, id LIMIT ?";
         let query = sqlx::query_as::<_, PluginRow>(sql).bind(user.as_str()).bind(MAX_PLUGINS);
-        query.fetch_all(&self.read).await.map_err(failed)?.into_iter().map(PluginRow::read).collect()
+        query
+            .fetch_all(&self.read)
+            .await
+            .map_err(store_error)?
+            .into_iter()
+            .map(PluginRow::into_plugin)
+            .collect()
     }
 
-    async fn plugin(&self, user: &UserId, id: &PluginId) -> Result<Option<InstalledPlugin>, StoreError> {
+    async fn find_installed(
+        &self,
+        user: &UserId,
+        id: &PluginId,
+    ) -> Result<Option<InstalledPlugin>, StoreError> {
         let sql = "SELECT * FROM plugins WHERE user = ? AND id = ?";
         let query = sqlx::query_as::<_, PluginRow>(sql).bind(user.as_str()).bind(id.as_str());
-        query.fetch_optional(&self.read).await.map_err(failed)?.map(PluginRow::read).transpose()
+        query.fetch_optional(&self.read).await.map_err(store_error)?.map(PluginRow::into_plugin).transpose()
     }
 
     async fn put_plugin(
@@ -83,13 +95,13 @@ impl InstalledPlugins for SqliteStore {
         plugin: &InstalledPlugin,
         most: usize,
     ) -> Result<bool, StoreError> {
-        let mut tx = self.begin().await?;
+        let mut tx = self.begin_write().await?;
         let sql = "SELECT COUNT(*) FROM plugins WHERE user = ? AND id <> ?";
         let others = sqlx::query_scalar::<_, i64>(sql).bind(user.as_str()).bind(plugin.id.as_str());
-        if others.fetch_one(&mut *tx).await.map_err(failed)? >= signed(most as u64) {
+        if others.fetch_one(&mut *tx).await.map_err(store_error)? >= to_i64(most as u64) {
             return Ok(false);
         }
-        let (enabled, stopped) = columns(&plugin.switch);
+        let (enabled, stopped) = switch_columns(&plugin.switch);
         sqlx::query(
             "INSERT INTO plugins (user, id, version, manifest, hash, status, granted, enabled, stopped, installed_at)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -103,14 +115,14 @@ impl InstalledPlugins for SqliteStore {
         .bind(&plugin.manifest)
         .bind(plugin.hash.as_str())
         .bind(&plugin.status)
-        .bind(text("permissions", &plugin.granted)?)
+        .bind(to_json("permissions", &plugin.granted)?)
         .bind(enabled)
         .bind(stopped)
         .bind(plugin.at.as_millisecond())
         .execute(&mut *tx)
         .await
-        .map_err(failed)?;
-        tx.commit().await.map_err(failed)?;
+        .map_err(store_error)?;
+        tx.commit().await.map_err(store_error)?;
         Ok(true)
     }
 
@@ -119,32 +131,32 @@ impl InstalledPlugins for SqliteStore {
         user: &UserId,
         id: &PluginId,
         hash: &ContentHash,
-        switch: &Switch,
+        switch: &PluginSwitch,
     ) -> Result<bool, StoreError> {
-        let (enabled, stopped) = columns(switch);
+        let (enabled, stopped) = switch_columns(switch);
         let sql = "UPDATE plugins SET enabled = ?, stopped = ? WHERE user = ? AND id = ? AND hash = ?";
         let query = sqlx::query(sql).bind(enabled).bind(stopped).bind(user.as_str());
         let query = query.bind(id.as_str()).bind(hash.as_str());
-        Ok(query.execute(&self.write).await.map_err(failed)?.rows_affected() > 0)
+        Ok(query.execute(&self.write).await.map_err(store_error)?.rows_affected() > 0)
     }
 
     async fn remove_plugin(&self, user: &UserId, id: &PluginId) -> Result<bool, StoreError> {
-        let mut tx = self.begin().await?;
+        let mut tx = self.begin_write().await?;
         let gone = sqlx::query("DELETE FROM plugins WHERE user = ? AND id = ?");
-        let gone = gone.bind(user.as_str()).bind(id.as_str()).execute(&mut *tx).await.map_err(failed)?;
+        let gone = gone.bind(user.as_str()).bind(id.as_str()).execute(&mut *tx).await.map_err(store_error)?;
         if let Some(package) = id.package() {
             // One that comes back is a new one: all of its tools are on.
             let sql =
                 "DELETE FROM tool_settings WHERE user = ?1 AND substr(tool, 1, length(?2) + 1) = ?2 || ':'";
             let forget = sqlx::query(sql).bind(user.as_str()).bind(package.as_str());
-            forget.execute(&mut *tx).await.map_err(failed)?;
+            forget.execute(&mut *tx).await.map_err(store_error)?;
         }
-        tx.commit().await.map_err(failed)?;
+        tx.commit().await.map_err(store_error)?;
         Ok(gone.rows_affected() > 0)
     }
 }
 
-/// The rows of a shelf, with three things to bind: see [`on`].
+/// The rows of a shelf, with three things to bind: see [`namespace_key`].
 macro_rules! on_shelf {
     ($before:literal, $after:literal) => {
         concat!($before, " FROM plugin_data WHERE user = ? AND id = ? AND signer = ?", $after)
@@ -152,59 +164,65 @@ macro_rules! on_shelf {
 }
 
 /// What names a shelf, in the order of the columns.
-fn on(shelf: &Shelf) -> [&str; 3] {
+fn namespace_key(shelf: &PluginNamespace) -> [&str; 3] {
     [shelf.user.as_str(), shelf.id.as_str(), shelf.signer.as_str()]
 }
 
 #[async_trait]
-impl PluginData for SqliteStore {
-    async fn value(&self, shelf: &Shelf, key: &str) -> Result<Option<String>, StoreError> {
-        let [user, id, signer] = on(shelf);
+impl PluginDataStore for SqliteStore {
+    async fn read_value(&self, shelf: &PluginNamespace, key: &str) -> Result<Option<String>, StoreError> {
+        let [user, id, signer] = namespace_key(shelf);
         let sql = on_shelf!("SELECT value", " AND key = ?");
         let query = sqlx::query_scalar(sql).bind(user).bind(id).bind(signer).bind(key);
-        query.fetch_optional(&self.read).await.map_err(failed)
+        query.fetch_optional(&self.read).await.map_err(store_error)
     }
 
-    async fn set_value(&self, shelf: &Shelf, key: &str, value: &str, room: Room) -> Result<bool, StoreError> {
-        let [user, id, signer] = on(shelf);
-        let mut tx = self.begin().await?;
+    async fn set_value(
+        &self,
+        shelf: &PluginNamespace,
+        key: &str,
+        value: &str,
+        room: PluginDataQuota,
+    ) -> Result<bool, StoreError> {
+        let [user, id, signer] = namespace_key(shelf);
+        let mut tx = self.begin_write().await?;
         let there = sqlx::query("SELECT 1 FROM plugins WHERE user = ? AND id = ?");
         let there = there.bind(user).bind(id).fetch_optional(&mut *tx).await;
-        if there.map_err(failed)?.is_none() {
+        if there.map_err(store_error)?.is_none() {
             // Removed while it ran: what it keeps would stay for ever.
             return Ok(false);
         }
         // A row that is replaced gets a new number: the highest one of a shelf says when something was put on it.
         let sql = "INSERT OR REPLACE INTO plugin_data (user, id, signer, key, value) VALUES (?, ?, ?, ?, ?)";
         let query = sqlx::query(sql).bind(user).bind(id).bind(signer).bind(key).bind(value);
-        query.execute(&mut *tx).await.map_err(failed)?;
+        query.execute(&mut *tx).await.map_err(store_error)?;
         let sql = on_shelf!("SELECT COUNT(*), COALESCE(SUM(OCTET_LENGTH(key) + OCTET_LENGTH(value)), 0)", "");
         let total = sqlx::query_as::<_, (i64, i64)>(sql).bind(user).bind(id).bind(signer);
-        let (keys, bytes) = total.fetch_one(&mut *tx).await.map_err(failed)?;
-        if keys > signed(room.keys as u64) || bytes > signed(room.bytes as u64) {
+        let (keys, bytes) = total.fetch_one(&mut *tx).await.map_err(store_error)?;
+        if keys > to_i64(room.keys as u64) || bytes > to_i64(room.bytes as u64) {
             return Ok(false);
         }
         let sql = "DELETE FROM plugin_data WHERE user = ?1 AND id = ?2 AND signer NOT IN
              (SELECT signer FROM plugin_data WHERE user = ?1 AND id = ?2
               GROUP BY signer ORDER BY MAX(number) DESC LIMIT ?3)";
-        let clear = sqlx::query(sql).bind(user).bind(id).bind(signed(MAX_SHELVES as u64));
-        clear.execute(&mut *tx).await.map_err(failed)?;
-        tx.commit().await.map_err(failed)?;
+        let clear = sqlx::query(sql).bind(user).bind(id).bind(to_i64(MAX_PLUGIN_NAMESPACES as u64));
+        clear.execute(&mut *tx).await.map_err(store_error)?;
+        tx.commit().await.map_err(store_error)?;
         Ok(true)
     }
 
-    async fn remove_value(&self, shelf: &Shelf, key: &str) -> Result<bool, StoreError> {
-        let [user, id, signer] = on(shelf);
+    async fn remove_value(&self, shelf: &PluginNamespace, key: &str) -> Result<bool, StoreError> {
+        let [user, id, signer] = namespace_key(shelf);
         let sql = on_shelf!("DELETE", " AND key = ?");
         let query = sqlx::query(sql).bind(user).bind(id).bind(signer).bind(key);
-        Ok(query.execute(&self.write).await.map_err(failed)?.rows_affected() > 0)
+        Ok(query.execute(&self.write).await.map_err(store_error)?.rows_affected() > 0)
     }
 
-    async fn value_keys(&self, shelf: &Shelf) -> Result<Vec<String>, StoreError> {
-        let [user, id, signer] = on(shelf);
+    async fn list_value_keys(&self, shelf: &PluginNamespace) -> Result<Vec<String>, StoreError> {
+        let [user, id, signer] = namespace_key(shelf);
         let sql = on_shelf!("SELECT key", " ORDER BY key LIMIT ?");
         let query = sqlx::query_scalar(sql).bind(user).bind(id).bind(signer).bind(MAX_KEYS);
-        query.fetch_all(&self.read).await.map_err(failed)
+        query.fetch_all(&self.read).await.map_err(store_error)
     }
 }
 

@@ -1,17 +1,17 @@
 //! Settings of users that belong to no app.
 
 use async_trait::async_trait;
-use toolyard_core::ports::{Preferences, StoreError};
+use toolyard_core::ports::{PreferenceStore, StoreError};
 use toolyard_protocol::{PlatformSettings, UserId};
 
-use super::{SqliteStore, failed};
+use super::{SqliteStore, store_error};
 
 #[async_trait]
-impl Preferences for SqliteStore {
+impl PreferenceStore for SqliteStore {
     async fn platform_settings(&self, user: &UserId) -> Result<PlatformSettings, StoreError> {
         let sql = "SELECT settings FROM user_preferences WHERE user = ?";
         let query = sqlx::query_scalar::<_, String>(sql).bind(user.as_str());
-        let stored = query.fetch_optional(&self.read).await.map_err(failed)?;
+        let stored = query.fetch_optional(&self.read).await.map_err(store_error)?;
         // What a later version wrote, and this one cannot read, is the default: a setting is no reason to fail.
         Ok(stored.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
     }
@@ -25,6 +25,6 @@ impl Preferences for SqliteStore {
                    ON CONFLICT (user) DO UPDATE SET settings = excluded.settings";
         let text = toolyard_protocol::raw::to_raw(settings);
         let query = sqlx::query(sql).bind(user.as_str()).bind(text.get().to_owned());
-        query.execute(&self.write).await.map(drop).map_err(failed)
+        query.execute(&self.write).await.map(drop).map_err(store_error)
     }
 }

@@ -4,7 +4,7 @@ use tokio::time::{Duration, sleep};
 use tokio_util::sync::CancellationToken;
 use toolyard_core::ports::{PruneBefore, StoreError};
 
-use super::{SqliteStore, changes::KEPT_CHANGES, failed};
+use super::{SqliteStore, changes::KEPT_CHANGES, store_error};
 
 /// Rows that one transaction removes: some milliseconds of the write lock.
 const ROWS_AT_ONCE: u32 = 500;
@@ -29,7 +29,7 @@ impl SqliteStore {
         let newest: i64 = sqlx::query_scalar("SELECT COALESCE(MAX(version), 0) FROM changes")
             .fetch_one(&self.read)
             .await
-            .map_err(failed)?;
+            .map_err(store_error)?;
         let bounds = [
             (CALLS, before.calls.as_millisecond()),
             (MESSAGES, before.messages.as_millisecond()),
@@ -46,7 +46,7 @@ impl SqliteStore {
 
     async fn prune_some(&self, sql: &'static str, before: i64) -> Result<u64, StoreError> {
         let query = sqlx::query(sql).bind(before).bind(ROWS_AT_ONCE);
-        let removed = query.execute(&self.write).await.map_err(failed)?.rows_affected();
+        let removed = query.execute(&self.write).await.map_err(store_error)?.rows_affected();
         if removed > 0 {
             tracing::debug!(removed, "old rows were removed");
         }
@@ -58,7 +58,7 @@ impl SqliteStore {
 mod tests {
     use jiff::Timestamp;
     use tokio_util::task::TaskTracker;
-    use toolyard_core::ports::Maintenance as _;
+    use toolyard_core::ports::StoreMaintenance as _;
 
     use super::*;
     use crate::StoreSettings;
@@ -70,7 +70,7 @@ mod tests {
     #[tokio::test]
     async fn one_transaction_removes_a_bounded_number_and_all_goes_in_the_end() {
         let folder = tempfile::tempdir().unwrap();
-        let settings = StoreSettings::at(folder.path().join("t.db"));
+        let settings = StoreSettings::for_file(folder.path().join("t.db"));
         let store = SqliteStore::open(settings, &TaskTracker::new()).await.unwrap();
         let rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1201)
             INSERT INTO calls SELECT printf('%032d', i), 'ada', 'a:b', 'a', 'app', 'rest', 'user', NULL, 0, i, 1, '', 0, 0, '', 'failed' FROM n";

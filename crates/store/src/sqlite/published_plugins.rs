@@ -2,12 +2,13 @@
 
 use async_trait::async_trait;
 use sqlx::FromRow;
-use toolyard_core::ports::{PluginLists, PublishedPlugin, PublishedPlugins, Quota, StoreError};
+use toolyard_core::ports::{PluginListStore, PublishedPlugin, PublishedPluginStore, QuotaKind, StoreError};
 use toolyard_protocol::plugin::PluginId;
 
 use super::{
-    SqliteStore, count, failed,
-    rows::{parsed, pattern, signed, time},
+    SqliteStore, count_rows,
+    rows::{like_pattern, parse_column, to_i64, to_timestamp},
+    store_error,
 };
 
 #[derive(FromRow)]
@@ -24,28 +25,28 @@ struct PublishedRow {
 }
 
 impl PublishedRow {
-    fn read(self) -> Result<PublishedPlugin, StoreError> {
+    fn into_plugin(self) -> Result<PublishedPlugin, StoreError> {
         Ok(PublishedPlugin {
-            id: parsed("id of a plugin", &self.id)?,
+            id: parse_column("id of a plugin", &self.id)?,
             version: self.version,
             name: self.name,
             description: self.description,
             publisher: self.publisher,
-            hash: parsed("hash of a plugin", &self.hash)?,
+            hash: parse_column("hash of a plugin", &self.hash)?,
             manifest: self.manifest,
             by: self.by,
-            at: time(self.published_at),
+            at: to_timestamp(self.published_at),
         })
     }
 }
 
 #[async_trait]
-impl PublishedPlugins for SqliteStore {
+impl PublishedPluginStore for SqliteStore {
     async fn publish_plugin(&self, plugin: &PublishedPlugin, most: usize) -> Result<bool, StoreError> {
-        let mut tx = self.begin().await?;
+        let mut tx = self.begin_write().await?;
         let sql = "SELECT hash FROM published_plugins WHERE id = ? AND version = ?";
         let there = sqlx::query_scalar::<_, String>(sql).bind(plugin.id.as_str()).bind(&plugin.version);
-        if let Some(hash) = there.fetch_optional(&mut *tx).await.map_err(failed)? {
+        if let Some(hash) = there.fetch_optional(&mut *tx).await.map_err(store_error)? {
             if hash != plugin.hash.as_str() {
                 return Ok(false);
             }
@@ -53,17 +54,18 @@ impl PublishedPlugins for SqliteStore {
             let sql = "UPDATE published_plugins SET manifest = ? WHERE id = ? AND version = ?";
             let again =
                 sqlx::query(sql).bind(&plugin.manifest).bind(plugin.id.as_str()).bind(&plugin.version);
-            again.execute(&mut *tx).await.map_err(failed)?;
-            tx.commit().await.map_err(failed)?;
+            again.execute(&mut *tx).await.map_err(store_error)?;
+            tx.commit().await.map_err(store_error)?;
             return Ok(true);
         }
         let all = sqlx::query_scalar::<_, i64>("SELECT COUNT(*) FROM published_plugins");
-        if all.fetch_one(&mut *tx).await.map_err(failed)? >= signed(most as u64) {
+        if all.fetch_one(&mut *tx).await.map_err(store_error)? >= to_i64(most as u64) {
             return Ok(false);
         }
         let sql = "SELECT COUNT(*) FROM published_plugins WHERE by = ?";
-        let others = count(&mut tx, sql, &plugin.by).await?;
-        Quota::CatalogueVersionsPerCurator.check(others + 1, self.quotas.catalogue_versions_per_curator)?;
+        let others = count_rows(&mut tx, sql, &plugin.by).await?;
+        QuotaKind::CatalogueVersionsPerCurator
+            .check(others + 1, self.quotas.catalogue_versions_per_curator)?;
         sqlx::query(
             "INSERT INTO published_plugins (id, version, name, description, publisher, hash, manifest, by, published_at)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -79,12 +81,12 @@ impl PublishedPlugins for SqliteStore {
         .bind(plugin.at.as_millisecond())
         .execute(&mut *tx)
         .await
-        .map_err(failed)?;
-        tx.commit().await.map_err(failed)?;
+        .map_err(store_error)?;
+        tx.commit().await.map_err(store_error)?;
         Ok(true)
     }
 
-    async fn published(
+    async fn search_published(
         &self,
         words: &str,
         after: Option<&PluginId>,
@@ -95,11 +97,18 @@ impl PublishedPlugins for SqliteStore {
              AND (?1 IS NULL OR id > ?1) AND (id LIKE ?2 ESCAPE '\\' OR name LIKE ?2 ESCAPE '\\'
              OR description LIKE ?2 ESCAPE '\\' OR publisher LIKE ?2 ESCAPE '\\') ORDER BY id LIMIT ?3",
         );
-        let query = query.bind(after.map(PluginId::as_str)).bind(pattern(words)).bind(signed(limit as u64));
-        query.fetch_all(&self.read).await.map_err(failed)?.into_iter().map(PublishedRow::read).collect()
+        let query =
+            query.bind(after.map(PluginId::as_str)).bind(like_pattern(words)).bind(to_i64(limit as u64));
+        query
+            .fetch_all(&self.read)
+            .await
+            .map_err(store_error)?
+            .into_iter()
+            .map(PublishedRow::into_plugin)
+            .collect()
     }
 
-    async fn published_version(
+    async fn find_published(
         &self,
         id: &PluginId,
         version: Option<&str>,
@@ -107,20 +116,25 @@ impl PublishedPlugins for SqliteStore {
         let sql = "SELECT * FROM published_plugins WHERE id = ?1 AND (?2 IS NULL OR version = ?2)
              ORDER BY number DESC LIMIT 1";
         let query = sqlx::query_as::<_, PublishedRow>(sql).bind(id.as_str()).bind(version);
-        query.fetch_optional(&self.read).await.map_err(failed)?.map(PublishedRow::read).transpose()
+        query
+            .fetch_optional(&self.read)
+            .await
+            .map_err(store_error)?
+            .map(PublishedRow::into_plugin)
+            .transpose()
     }
 }
 
 #[async_trait]
-impl PluginLists for SqliteStore {
+impl PluginListStore for SqliteStore {
     async fn plugin_list(&self, name: &str) -> Result<Option<String>, StoreError> {
         let query = sqlx::query_scalar("SELECT text FROM plugin_lists WHERE name = ?").bind(name);
-        query.fetch_optional(&self.read).await.map_err(failed)
+        query.fetch_optional(&self.read).await.map_err(store_error)
     }
 
-    async fn keep_plugin_list(&self, name: &str, text: &str) -> Result<(), StoreError> {
+    async fn save_plugin_list(&self, name: &str, text: &str) -> Result<(), StoreError> {
         let sql = "INSERT INTO plugin_lists (name, text) VALUES (?, ?)
              ON CONFLICT (name) DO UPDATE SET text = excluded.text";
-        sqlx::query(sql).bind(name).bind(text).execute(&self.write).await.map(drop).map_err(failed)
+        sqlx::query(sql).bind(name).bind(text).execute(&self.write).await.map(drop).map_err(store_error)
     }
 }

@@ -1,19 +1,19 @@
 //! What users have switched off.
 
 use async_trait::async_trait;
-use toolyard_core::ports::{Quota, Settings, StoreError};
+use toolyard_core::ports::{QuotaKind, StoreError, ToolSwitchStore};
 use toolyard_protocol::{ToolName, UserId};
 
-use super::{SqliteStore, count, failed, rows::parsed};
+use super::{SqliteStore, count_rows, rows::parse_column, store_error};
 
 #[async_trait]
-impl Settings for SqliteStore {
-    async fn tools_off(&self, user: &UserId) -> Result<Vec<ToolName>, StoreError> {
+impl ToolSwitchStore for SqliteStore {
+    async fn list_switched_off(&self, user: &UserId) -> Result<Vec<ToolName>, StoreError> {
         // The quota of switched-off tools bounds the list.
         let sql = "SELECT tool FROM tool_settings WHERE user = ? ORDER BY tool";
         let query = sqlx::query_scalar::<_, String>(sql).bind(user.as_str());
-        let names = query.fetch_all(&self.read).await.map_err(failed)?;
-        names.iter().map(|name| parsed("tool name", name)).collect()
+        let names = query.fetch_all(&self.read).await.map_err(store_error)?;
+        names.iter().map(|name| parse_column("tool name", name)).collect()
     }
 
     async fn switch_tool(&self, user: &UserId, tool: &ToolName, on: bool) -> Result<(), StoreError> {
@@ -22,14 +22,14 @@ impl Settings for SqliteStore {
         } else {
             "INSERT INTO tool_settings (user, tool) VALUES (?, ?) ON CONFLICT DO NOTHING"
         };
-        let mut tx = self.begin().await?;
+        let mut tx = self.begin_write().await?;
         let query = sqlx::query(sql).bind(user.as_str()).bind(tool.as_str());
-        let changed = query.execute(&mut *tx).await.map_err(failed)?.rows_affected() > 0;
+        let changed = query.execute(&mut *tx).await.map_err(store_error)?.rows_affected() > 0;
         if changed && !on {
-            let off =
-                count(&mut tx, "SELECT COUNT(*) FROM tool_settings WHERE user = ?", user.as_str()).await?;
-            Quota::SwitchedOffTools.check(off, self.quotas.switched_off_tools_per_user)?;
+            let off = count_rows(&mut tx, "SELECT COUNT(*) FROM tool_settings WHERE user = ?", user.as_str())
+                .await?;
+            QuotaKind::SwitchedOffTools.check(off, self.quotas.switched_off_tools_per_user)?;
         }
-        tx.commit().await.map_err(failed)
+        tx.commit().await.map_err(store_error)
     }
 }

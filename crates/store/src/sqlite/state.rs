@@ -9,7 +9,7 @@ use tokio::{
 };
 use toolyard_core::ports::{KnownKey, StoreError};
 
-use super::{SqliteStore, failed};
+use super::{SqliteStore, store_error};
 
 /// How long the outcome of a probe is good: readiness is asked by anybody, and each probe is a write.
 const PROBE_LIFETIME: Duration = Duration::from_secs(1);
@@ -19,7 +19,7 @@ const PROBE_LIFETIME: Duration = Duration::from_secs(1);
 pub(super) struct WriteProbe(Mutex<Option<(Instant, Result<(), StoreError>)>>);
 
 impl WriteProbe {
-    pub(super) async fn check(&self, write: &SqlitePool) -> Result<(), StoreError> {
+    pub(super) async fn check_write(&self, write: &SqlitePool) -> Result<(), StoreError> {
         let mut last = self.0.lock().await;
         if let Some((at, outcome)) = &*last
             && at.elapsed() < PROBE_LIFETIME
@@ -28,7 +28,7 @@ impl WriteProbe {
         }
         let sql = "INSERT INTO store_state (name, value) VALUES ('probe', randomblob(8))
             ON CONFLICT DO UPDATE SET value = excluded.value";
-        let outcome = sqlx::query(sql).execute(write).await.map(drop).map_err(failed);
+        let outcome = sqlx::query(sql).execute(write).await.map(drop).map_err(store_error);
         *last = Some((Instant::now(), outcome.clone()));
         outcome
     }
@@ -36,14 +36,14 @@ impl WriteProbe {
 
 impl SqliteStore {
     pub(super) async fn read_known_key(&self) -> Result<KnownKey, StoreError> {
-        let mut connection = self.read.acquire().await.map_err(failed)?;
-        known_key(&mut connection).await.map_err(failed)
+        let mut connection = self.read.acquire().await.map_err(store_error)?;
+        known_key(&mut connection).await.map_err(store_error)
     }
 
     pub(super) async fn write_key_check(&self, check: &[u8]) -> Result<(), StoreError> {
         let sql = "INSERT INTO store_state (name, value) VALUES ('root_key_check', ?)
             ON CONFLICT DO UPDATE SET value = excluded.value";
-        sqlx::query(sql).bind(check).execute(&self.write).await.map(drop).map_err(failed)
+        sqlx::query(sql).bind(check).execute(&self.write).await.map(drop).map_err(store_error)
     }
 }
 
@@ -53,10 +53,10 @@ pub async fn known_key_of(path: &Path) -> Result<KnownKey, StoreError> {
         return Ok(KnownKey::None);
     }
     let options = SqliteConnectOptions::new().filename(path).busy_timeout(Duration::from_secs(5));
-    let mut connection = SqliteConnection::connect_with(&options).await.map_err(failed)?;
+    let mut connection = SqliteConnection::connect_with(&options).await.map_err(store_error)?;
     let known = known_key(&mut connection).await;
-    connection.close().await.map_err(failed)?;
-    known.map_err(failed)
+    connection.close().await.map_err(store_error)?;
+    known.map_err(store_error)
 }
 
 async fn known_key(connection: &mut SqliteConnection) -> Result<KnownKey, sqlx::Error> {

@@ -4,13 +4,14 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use sqlx::{FromRow, Sqlite, SqliteConnection};
 use toolyard_core::ports::{
-    IssuedToken, IssuedTokens, StoreError, TokenAdded, TokenPlace, TokenRoom, TokenScope,
+    AddTokenOutcome, IssuedToken, IssuedTokenStore, StoreError, TokenCursor, TokenQuota, TokenScope,
 };
 use toolyard_protocol::{TokenId, api::Role};
 
 use super::{
-    SqliteStore, damaged, failed,
-    rows::{parsed, time},
+    SqliteStore, damaged_value,
+    rows::{parse_column, to_timestamp},
+    store_error,
 };
 
 #[derive(FromRow)]
@@ -27,49 +28,49 @@ struct TokenRow {
 }
 
 impl TokenRow {
-    fn read(self) -> Result<IssuedToken, StoreError> {
+    fn into_token(self) -> Result<IssuedToken, StoreError> {
         let role = Role::ALL.into_iter().find(|role| role.as_str() == self.role);
         Ok(IssuedToken {
-            id: parsed("token id", &self.id)?,
+            id: parse_column("token id", &self.id)?,
             name: self.name,
             subject: self.subject,
-            role: role.ok_or_else(|| damaged("role", self.role))?,
-            created_at: time(self.created_at),
-            expires_at: time(self.expires_at),
+            role: role.ok_or_else(|| damaged_value("role", self.role))?,
+            created_at: to_timestamp(self.created_at),
+            expires_at: to_timestamp(self.expires_at),
             created_by: self.created_by,
-            made_with: self.made_with.map(|id| parsed("token id", &id)).transpose()?,
-            revoked_at: self.revoked_at.map(time),
+            made_with: self.made_with.map(|id| parse_column("token id", &id)).transpose()?,
+            revoked_at: self.revoked_at.map(to_timestamp),
         })
     }
 }
 
 /// The roles that allow no more than that, as JSON.
-fn roles(up_to: Role) -> String {
+fn roles_up_to(up_to: Role) -> String {
     let names: Vec<_> = Role::ALL.into_iter().filter(|role| *role <= up_to).map(Role::as_str).collect();
     serde_json::json!(names).to_string()
 }
 
 /// Adds a token in whatever transaction there is, if there is room.
-pub(super) async fn insert(
+pub(super) async fn insert_token(
     to: &mut SqliteConnection,
     token: &IssuedToken,
-    room: TokenRoom,
-) -> Result<TokenAdded, StoreError> {
+    room: TokenQuota,
+) -> Result<AddTokenOutcome, StoreError> {
     let now = token.created_at.as_millisecond();
     let count = sqlx::query_as::<Sqlite, (i64, i64)>(
         "SELECT COUNT(*), COALESCE(SUM(subject = ?1), 0) FROM tokens WHERE expires_at > ?2",
     );
-    let (all, own) = count.bind(&token.subject).bind(now).fetch_one(&mut *to).await.map_err(failed)?;
+    let (all, own) = count.bind(&token.subject).bind(now).fetch_one(&mut *to).await.map_err(store_error)?;
     if all >= i64::from(room.of_all) || own >= i64::from(room.of_subject) {
-        return Ok(TokenAdded::NoRoom);
+        return Ok(AddTokenOutcome::QuotaReached);
     }
     // It may have been called back since it was looked at.
     let called_back = sqlx::query_as::<Sqlite, (i64,)>(
         "SELECT EXISTS (SELECT 1 FROM tokens WHERE id = ? AND revoked_at IS NOT NULL)",
     );
     let made_with = token.made_with.as_ref().map(TokenId::as_str);
-    if called_back.bind(made_with).fetch_one(&mut *to).await.map_err(failed)?.0 != 0 {
-        return Ok(TokenAdded::Revoked);
+    if called_back.bind(made_with).fetch_one(&mut *to).await.map_err(store_error)?.0 != 0 {
+        return Ok(AddTokenOutcome::Revoked);
     }
     let insert = sqlx::query(
         "INSERT INTO tokens (id, name, subject, role, created_at, expires_at, created_by, made_with)
@@ -84,16 +85,16 @@ pub(super) async fn insert(
         .bind(token.expires_at.as_millisecond())
         .bind(&token.created_by)
         .bind(made_with);
-    insert.execute(to).await.map_err(failed)?;
-    Ok(TokenAdded::Listed)
+    insert.execute(to).await.map_err(store_error)?;
+    Ok(AddTokenOutcome::Listed)
 }
 
 #[async_trait]
-impl IssuedTokens for SqliteStore {
-    async fn issued(
+impl IssuedTokenStore for SqliteStore {
+    async fn list_tokens(
         &self,
         scope: TokenScope<'_>,
-        after: Option<&TokenPlace>,
+        after: Option<&TokenCursor>,
         limit: u32,
     ) -> Result<Vec<IssuedToken>, StoreError> {
         let query = sqlx::query_as::<_, TokenRow>(
@@ -102,18 +103,18 @@ impl IssuedTokens for SqliteStore {
         );
         let query = query
             .bind(scope.subject)
-            .bind(roles(scope.role))
+            .bind(roles_up_to(scope.role))
             .bind(after.map(|place| place.created_at.as_millisecond()))
             .bind(after.map(|place| place.id.as_str()))
             .bind(limit);
-        let rows = query.fetch_all(&self.read).await.map_err(failed)?;
-        rows.into_iter().map(TokenRow::read).collect()
+        let rows = query.fetch_all(&self.read).await.map_err(store_error)?;
+        rows.into_iter().map(TokenRow::into_token).collect()
     }
 
-    async fn add_token(&self, token: &IssuedToken, room: TokenRoom) -> Result<TokenAdded, StoreError> {
-        let mut tx = self.begin().await?;
-        let added = insert(&mut tx, token, room).await?;
-        tx.commit().await.map_err(failed)?;
+    async fn add_token(&self, token: &IssuedToken, room: TokenQuota) -> Result<AddTokenOutcome, StoreError> {
+        let mut tx = self.begin_write().await?;
+        let added = insert_token(&mut tx, token, room).await?;
+        tx.commit().await.map_err(store_error)?;
         Ok(added)
     }
 
@@ -132,27 +133,30 @@ impl IssuedTokens for SqliteStore {
              )
              UPDATE tokens SET revoked_at = COALESCE(revoked_at, ?4) WHERE id IN (SELECT id FROM gone) RETURNING *",
         );
-        let query =
-            query.bind(id.as_str()).bind(scope.subject).bind(roles(scope.role)).bind(at.as_millisecond());
-        let rows = query.fetch_all(&self.write).await.map_err(failed)?;
-        rows.into_iter().map(TokenRow::read).collect()
+        let query = query
+            .bind(id.as_str())
+            .bind(scope.subject)
+            .bind(roles_up_to(scope.role))
+            .bind(at.as_millisecond());
+        let rows = query.fetch_all(&self.write).await.map_err(store_error)?;
+        rows.into_iter().map(TokenRow::into_token).collect()
     }
 
     async fn revoked_tokens(&self, now: Timestamp) -> Result<Vec<(TokenId, Timestamp)>, StoreError> {
         let query = sqlx::query_as::<_, (String, i64)>(
             "SELECT id, expires_at FROM tokens WHERE expires_at > ? AND revoked_at IS NOT NULL",
         );
-        let rows = query.bind(now.as_millisecond()).fetch_all(&self.read).await.map_err(failed)?;
-        rows.into_iter().map(|(id, ends)| Ok((parsed("token id", &id)?, time(ends)))).collect()
+        let rows = query.bind(now.as_millisecond()).fetch_all(&self.read).await.map_err(store_error)?;
+        rows.into_iter().map(|(id, ends)| Ok((parse_column("token id", &id)?, to_timestamp(ends)))).collect()
     }
 
-    async fn forget_tokens(&self, ended: Timestamp) -> Result<(), StoreError> {
+    async fn remove_expired_tokens(&self, ended: Timestamp) -> Result<(), StoreError> {
         // One that made others stays as long as they do: by it they are called back.
         let forget = sqlx::query(
             "DELETE FROM tokens WHERE expires_at <= ?
              AND NOT EXISTS (SELECT 1 FROM tokens AS made WHERE made.made_with = tokens.id)",
         )
         .bind(ended.as_millisecond());
-        forget.execute(&self.write).await.map(drop).map_err(failed)
+        forget.execute(&self.write).await.map(drop).map_err(store_error)
     }
 }

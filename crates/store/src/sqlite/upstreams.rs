@@ -3,14 +3,15 @@
 use async_trait::async_trait;
 use sqlx::FromRow;
 use toolyard_core::ports::{
-    NewUpstream, Offers, Quota, StoreError, StoredOffer, UpstreamRecord, UpstreamTokens, UpstreamWrite,
-    Upstreams,
+    NewUpstreamRecord, OfferStore, QuotaKind, StoreError, StoredOffer, UpstreamRecord, UpstreamStore,
+    UpstreamTokenStore, UpstreamWrite,
 };
 use toolyard_protocol::{PackageName, UserId, app::AppDetails};
 
 use super::{
-    SqliteStore, count, failed,
-    rows::{json, parsed, text, time},
+    SqliteStore, count_rows,
+    rows::{from_json, parse_column, to_json, to_timestamp},
+    store_error,
 };
 
 /// Most upstreams in one list.
@@ -26,10 +27,10 @@ pub(super) struct UpstreamRow {
 }
 
 impl UpstreamRow {
-    pub(super) fn read(self) -> Result<Option<UpstreamRecord>, StoreError> {
+    pub(super) fn into_record(self) -> Result<Option<UpstreamRecord>, StoreError> {
         let Some(details) = self.up_details else { return Ok(None) };
         Ok(Some(UpstreamRecord {
-            details: json("upstream", &details)?,
+            details: from_json("upstream", &details)?,
             sealed: self.up_sealed.unwrap_or_default(),
             managed: self.up_managed.unwrap_or_default(),
             disabled: self.up_disabled.unwrap_or_default(),
@@ -38,7 +39,7 @@ impl UpstreamRow {
 }
 
 #[derive(FromRow)]
-struct OwnedRow {
+struct OwnedUpstreamRow {
     package: String,
     owner: String,
     #[sqlx(flatten)]
@@ -46,9 +47,9 @@ struct OwnedRow {
 }
 
 #[async_trait]
-impl Upstreams for SqliteStore {
-    async fn put_upstream(&self, new: NewUpstream) -> Result<bool, StoreError> {
-        let mut tx = self.begin().await?;
+impl UpstreamStore for SqliteStore {
+    async fn put_upstream(&self, new: NewUpstreamRecord) -> Result<bool, StoreError> {
+        let mut tx = self.begin_write().await?;
         let details = &new.upstream.details;
         let as_app = AppDetails {
             name: details.name.clone(),
@@ -59,66 +60,66 @@ impl Upstreams for SqliteStore {
         };
         let stored = sqlx::query(write_sql(new.write))
             .bind(new.package.as_str())
-            .bind(text("app", &as_app)?)
+            .bind(to_json("app", &as_app)?)
             .bind(&new.owner)
             .bind(new.at.as_millisecond())
             .execute(&mut *tx)
             .await
-            .map_err(failed)?;
+            .map_err(store_error)?;
         if stored.rows_affected() == 0 {
             return Ok(false);
         }
         if new.moved {
             let gone =
                 sqlx::query("DELETE FROM upstream_tokens WHERE package = ?").bind(new.package.as_str());
-            gone.execute(&mut *tx).await.map_err(failed)?;
+            gone.execute(&mut *tx).await.map_err(store_error)?;
         }
         let is_known = "SELECT COUNT(*) FROM upstreams WHERE package = ?";
-        if !new.upstream.managed && count(&mut tx, is_known, new.package.as_str()).await? == 0 {
+        if !new.upstream.managed && count_rows(&mut tx, is_known, new.package.as_str()).await? == 0 {
             let sql = "SELECT COUNT(*) FROM upstreams u JOIN apps a ON a.package = u.package
                  WHERE a.owner = ? AND NOT u.managed";
-            let others = count(&mut tx, sql, &new.owner).await?;
-            Quota::UpstreamsPerDeveloper.check(others + 1, self.quotas.upstreams_per_developer)?;
+            let others = count_rows(&mut tx, sql, &new.owner).await?;
+            QuotaKind::UpstreamsPerDeveloper.check(others + 1, self.quotas.upstreams_per_developer)?;
         }
         sqlx::query(
             "INSERT INTO upstreams (package, details, sealed, for_all, managed, disabled) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
              ON CONFLICT (package) DO UPDATE SET details = ?2, sealed = ?3, for_all = ?4, managed = ?5, disabled = ?6",
         )
         .bind(new.package.as_str())
-        .bind(text("upstream", details)?)
+        .bind(to_json("upstream", details)?)
         .bind(&new.upstream.sealed)
         .bind(details.for_all)
         .bind(new.upstream.managed)
         .bind(new.upstream.disabled)
         .execute(&mut *tx)
         .await
-        .map_err(failed)?;
-        tx.commit().await.map_err(failed)?;
+        .map_err(store_error)?;
+        tx.commit().await.map_err(store_error)?;
         Ok(true)
     }
 
-    async fn upstreams(&self) -> Result<Vec<(PackageName, String, UpstreamRecord)>, StoreError> {
-        let query = sqlx::query_as::<_, OwnedRow>(
+    async fn list_upstreams(&self) -> Result<Vec<(PackageName, String, UpstreamRecord)>, StoreError> {
+        let query = sqlx::query_as::<_, OwnedUpstreamRow>(
             "SELECT a.package, a.owner, u.details AS up_details, u.sealed AS up_sealed, u.managed AS up_managed,
              u.disabled AS up_disabled FROM upstreams u JOIN apps a ON a.package = u.package ORDER BY a.package LIMIT ?",
         );
-        let rows = query.bind(MAX_UPSTREAMS).fetch_all(&self.read).await.map_err(failed)?;
+        let rows = query.bind(MAX_UPSTREAMS).fetch_all(&self.read).await.map_err(store_error)?;
         let mut all = Vec::with_capacity(rows.len());
         for row in rows {
-            if let Some(upstream) = row.upstream.read()? {
-                all.push((parsed("package name", &row.package)?, row.owner, upstream));
+            if let Some(upstream) = row.upstream.into_record()? {
+                all.push((parse_column("package name", &row.package)?, row.owner, upstream));
             }
         }
         Ok(all)
     }
 
-    async fn for_all(&self) -> Result<Vec<PackageName>, StoreError> {
+    async fn list_shared_upstreams(&self) -> Result<Vec<PackageName>, StoreError> {
         let query = sqlx::query_scalar::<_, String>(
             "SELECT a.package FROM upstreams u JOIN apps a ON a.package = u.package
              WHERE u.for_all AND NOT u.disabled ORDER BY a.created_at, a.package LIMIT ?",
         );
-        let rows = query.bind(MAX_UPSTREAMS).fetch_all(&self.read).await.map_err(failed)?;
-        rows.iter().map(|package| parsed("package name", package)).collect()
+        let rows = query.bind(MAX_UPSTREAMS).fetch_all(&self.read).await.map_err(store_error)?;
+        rows.iter().map(|package| parse_column("package name", package)).collect()
     }
 }
 
@@ -141,25 +142,28 @@ fn write_sql(write: UpstreamWrite) -> &'static str {
 }
 
 /// The user of an offer that is the same for all.
-fn whose(user: Option<&UserId>) -> &str {
+fn offer_user(user: Option<&UserId>) -> &str {
     user.map_or("", UserId::as_str)
 }
 
 #[async_trait]
-impl Offers for SqliteStore {
+impl OfferStore for SqliteStore {
     async fn last_offer(
         &self,
         package: &PackageName,
         user: Option<&UserId>,
     ) -> Result<Option<StoredOffer>, StoreError> {
         let sql = "SELECT lists, hash, fetched_at FROM offers WHERE package = ? AND user = ?";
-        let query = sqlx::query_as::<_, (String, String, i64)>(sql).bind(package.as_str()).bind(whose(user));
-        let row = query.fetch_optional(&self.read).await.map_err(failed)?;
-        row.map(|(lists, hash, at)| Ok(StoredOffer { offer: json("offer", &lists)?, hash, at: time(at) }))
-            .transpose()
+        let query =
+            sqlx::query_as::<_, (String, String, i64)>(sql).bind(package.as_str()).bind(offer_user(user));
+        let row = query.fetch_optional(&self.read).await.map_err(store_error)?;
+        row.map(|(lists, hash, at)| {
+            Ok(StoredOffer { offer: from_json("offer", &lists)?, hash, at: to_timestamp(at) })
+        })
+        .transpose()
     }
 
-    async fn keep_offer(
+    async fn save_offer(
         &self,
         package: &PackageName,
         user: Option<&UserId>,
@@ -172,20 +176,20 @@ impl Offers for SqliteStore {
         );
         let kept = kept
             .bind(package.as_str())
-            .bind(whose(user))
+            .bind(offer_user(user))
             .bind(&offer.hash)
-            .bind(text("offer", &offer.offer)?)
+            .bind(to_json("offer", &offer.offer)?)
             .bind(offer.at.as_millisecond());
-        Ok(kept.execute(&self.write).await.map_err(failed)?.rows_affected() > 0)
+        Ok(kept.execute(&self.write).await.map_err(store_error)?.rows_affected() > 0)
     }
 }
 
 #[async_trait]
-impl UpstreamTokens for SqliteStore {
-    async fn token(&self, package: &PackageName, user: &UserId) -> Result<Option<Vec<u8>>, StoreError> {
+impl UpstreamTokenStore for SqliteStore {
+    async fn find_token(&self, package: &PackageName, user: &UserId) -> Result<Option<Vec<u8>>, StoreError> {
         let sql = "SELECT sealed FROM upstream_tokens WHERE package = ? AND user = ?";
         let query = sqlx::query_scalar(sql).bind(package.as_str()).bind(user.as_str());
-        query.fetch_optional(&self.read).await.map_err(failed)
+        query.fetch_optional(&self.read).await.map_err(store_error)
     }
 
     async fn set_token(
@@ -207,16 +211,16 @@ impl UpstreamTokens for SqliteStore {
                 .bind(package.as_str())
                 .bind(user.as_str()),
         };
-        Ok(query.execute(&self.write).await.map_err(failed)?.rows_affected() > 0)
+        Ok(query.execute(&self.write).await.map_err(store_error)?.rows_affected() > 0)
     }
 
     async fn all_tokens(&self) -> Result<Vec<(PackageName, UserId, Vec<u8>)>, StoreError> {
         let query = sqlx::query_as::<_, (String, String, Vec<u8>)>(
             "SELECT package, user, sealed FROM upstream_tokens",
         );
-        let rows = query.fetch_all(&self.read).await.map_err(failed)?;
+        let rows = query.fetch_all(&self.read).await.map_err(store_error)?;
         let read = |(package, user, sealed): (String, String, Vec<u8>)| {
-            Ok((parsed("package name", &package)?, UserId::from_stored(&user), sealed))
+            Ok((parse_column("package name", &package)?, UserId::from_stored(&user), sealed))
         };
         rows.into_iter().map(read).collect()
     }

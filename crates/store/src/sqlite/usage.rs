@@ -3,10 +3,10 @@
 use async_trait::async_trait;
 use futures_util::TryStreamExt as _;
 use toolyard_core::ports::{
-    Buckets, SeriesBy, StoreError, Timeline, TimelineBuilder, Timing, UsageFilter, UsageLog,
+    CallTimeline, CallTiming, SeriesBy, StoreError, TimeBuckets, TimelineBuilder, UsageFilter, UsageLog,
 };
 
-use super::{SqliteStore, call_log::read_steps, failed, rows::unsigned};
+use super::{SqliteStore, call_log::read_steps, rows::to_u64, store_error};
 
 /// What is no tool has no key. Sorted by key, so that each series comes whole and one after the other.
 macro_rules! over_time_sql {
@@ -42,7 +42,7 @@ macro_rules! timings_sql {
     };
 }
 
-const fn over_time_of(by: SeriesBy, of_user: bool) -> &'static str {
+const fn timeline_query(by: SeriesBy, of_user: bool) -> &'static str {
     match (by, of_user) {
         (SeriesBy::App, false) => over_time_sql!("c.package", "?1 IS NULL"),
         (SeriesBy::App, true) => over_time_sql!("c.package", "c.user = ?1"),
@@ -51,20 +51,20 @@ const fn over_time_of(by: SeriesBy, of_user: bool) -> &'static str {
     }
 }
 
-const fn timings_of(of_user: bool) -> &'static str {
+const fn timings_query(of_user: bool) -> &'static str {
     if of_user { timings_sql!("c.user = ?1", "c.id") } else { timings_sql!("?1 IS NULL", "c.started_at") }
 }
 
 #[async_trait]
 impl UsageLog for SqliteStore {
-    async fn over_time(
+    async fn call_timeline(
         &self,
         filter: &UsageFilter,
-        buckets: Buckets,
+        buckets: TimeBuckets,
         by: SeriesBy,
-    ) -> Result<Timeline, StoreError> {
+    ) -> Result<CallTimeline, StoreError> {
         self.ledger.flush().await;
-        let sql = over_time_of(by, filter.user.is_some());
+        let sql = timeline_query(by, filter.user.is_some());
         let query = sqlx::query_as::<_, (Option<String>, i64, Option<String>, i64)>(sql)
             .bind(filter.user.as_ref().map(|user| user.as_str()))
             .bind(buckets.from.as_millisecond())
@@ -75,16 +75,16 @@ impl UsageLog for SqliteStore {
             .bind(buckets.millis.max(1));
         let mut rows = query.fetch(&self.read);
         let mut timeline = TimelineBuilder::new(buckets.count);
-        while let Some((key, bucket, error, count)) = rows.try_next().await.map_err(failed)? {
+        while let Some((key, bucket, error, count)) = rows.try_next().await.map_err(store_error)? {
             let bucket = usize::try_from(bucket).unwrap_or(usize::MAX);
-            timeline.add(key.as_deref(), bucket, error.as_deref(), unsigned(count));
+            timeline.add(key.as_deref(), bucket, error.as_deref(), to_u64(count));
         }
         Ok(timeline.build())
     }
 
-    async fn timings(&self, filter: &UsageFilter, limit: u32) -> Result<Vec<Timing>, StoreError> {
+    async fn list_timings(&self, filter: &UsageFilter, limit: u32) -> Result<Vec<CallTiming>, StoreError> {
         self.ledger.flush().await;
-        let query = sqlx::query_as::<_, (i64, String)>(timings_of(filter.user.is_some()))
+        let query = sqlx::query_as::<_, (i64, String)>(timings_query(filter.user.is_some()))
             .bind(filter.user.as_ref().map(|user| user.as_str()))
             .bind(filter.since.map_or(i64::MIN, |at| at.as_millisecond()))
             .bind(filter.until.map_or(i64::MAX, |at| at.as_millisecond()))
@@ -92,9 +92,9 @@ impl UsageLog for SqliteStore {
             .bind(filter.tool.as_ref().map(|tool| tool.as_str()))
             .bind(filter.owner.as_deref())
             .bind(limit);
-        let rows = query.fetch_all(&self.read).await.map_err(failed)?.into_iter();
+        let rows = query.fetch_all(&self.read).await.map_err(store_error)?.into_iter();
         Ok(rows
-            .map(|(duration, steps)| Timing { duration_us: unsigned(duration), steps: read_steps(&steps) })
+            .map(|(duration, steps)| CallTiming { duration_us: to_u64(duration), steps: read_steps(&steps) })
             .collect())
     }
 }
@@ -104,7 +104,7 @@ mod tests {
     use sqlx::AssertSqlSafe;
     use tokio_util::task::TaskTracker;
 
-    use toolyard_core::ports::Maintenance as _;
+    use toolyard_core::ports::StoreMaintenance as _;
 
     use super::*;
     use crate::StoreSettings;
@@ -119,21 +119,21 @@ mod tests {
     #[tokio::test]
     async fn every_report_is_one_scan_of_an_index() {
         let folder = tempfile::tempdir().unwrap();
-        let settings = StoreSettings::at(folder.path().join("t.db"));
+        let settings = StoreSettings::for_file(folder.path().join("t.db"));
         let store = SqliteStore::open(settings, &TaskTracker::new()).await.unwrap();
         for by in [SeriesBy::App, SeriesBy::Tool] {
-            let plan_of_all = plan(&store, over_time_of(by, false)).await;
+            let plan_of_all = plan(&store, timeline_query(by, false)).await;
             assert!(
                 plan_of_all.contains("SEARCH c USING INDEX calls_by_time (started_at>? AND started_at<?)"),
                 "{plan_of_all}"
             );
-            let plan_of_user = plan(&store, over_time_of(by, true)).await;
+            let plan_of_user = plan(&store, timeline_query(by, true)).await;
             assert!(plan_of_user.contains("SEARCH c USING INDEX calls_by_user (user=?)"), "{plan_of_user}");
         }
-        let all = plan(&store, timings_of(false)).await;
+        let all = plan(&store, timings_query(false)).await;
         assert!(all.contains("SEARCH c USING INDEX calls_by_time (started_at>? AND started_at<?)"), "{all}");
         assert!(!all.contains("TEMP B-TREE"), "nothing is sorted: {all}");
-        let of_user = plan(&store, timings_of(true)).await;
+        let of_user = plan(&store, timings_query(true)).await;
         assert!(of_user.contains("SEARCH c USING INDEX calls_by_user (user=?)"), "{of_user}");
         assert!(!of_user.contains("TEMP B-TREE"), "nothing is sorted: {of_user}");
         store.close().await;

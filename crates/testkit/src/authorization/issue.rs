@@ -7,106 +7,106 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    State,
-    web::{self, Reply, WebRequest},
+    AuthorizationState,
+    web::{self, WebReply, WebRequest},
 };
 
 /// Everything given out so far.
 #[derive(Default)]
-pub(super) struct Books {
+pub(super) struct IssuedCredentials {
     number: u32,
     clients: HashMap<String, Option<String>>,
-    codes: HashMap<String, Code>,
-    pub(super) access: HashMap<String, Given>,
-    pub(super) refresh: HashMap<String, Given>,
+    codes: HashMap<String, PendingCode>,
+    pub(super) access: HashMap<String, IssuedGrant>,
+    pub(super) refresh: HashMap<String, IssuedGrant>,
 }
 
-struct Code {
+struct PendingCode {
     challenge: String,
     redirect_uri: String,
-    given: Given,
+    given: IssuedGrant,
 }
 
 /// What a token is good for.
 #[derive(Clone)]
-pub(super) struct Given {
+pub(super) struct IssuedGrant {
     client: String,
     pub(super) resource: String,
     pub(super) scope: String,
 }
 
-impl Books {
-    fn name(&mut self, kind: &str) -> String {
+impl IssuedCredentials {
+    fn next_name(&mut self, kind: &str) -> String {
         self.number += 1;
         format!("{kind}-{}", self.number)
     }
 }
 
-type Fields = BTreeMap<String, String>;
+type FormFields = BTreeMap<String, String>;
 
-fn field<'a>(fields: &'a Fields, name: &str) -> Result<&'a str, String> {
+fn required_field<'a>(fields: &'a FormFields, name: &str) -> Result<&'a str, String> {
     fields.get(name).map(String::as_str).ok_or_else(|| format!("no {name}"))
 }
 
-pub(super) fn register(state: &mut State, request: &WebRequest) -> Reply {
-    let id = state.books.name("client");
+pub(super) fn register_client(state: &mut AuthorizationState, request: &WebRequest) -> WebReply {
+    let id = state.issued.next_name("client");
     let secret = state.script.gives_secret.then(|| format!("secret-of-{id}"));
-    state.books.clients.insert(id.clone(), secret.clone());
+    state.issued.clients.insert(id.clone(), secret.clone());
     let mut answer = json!({ "client_id": id, "redirect_uris": request.json["redirect_uris"] });
     if let Some(secret) = secret {
         answer["client_secret"] = json!(secret);
     }
-    web::json(201, &answer)
+    web::json_reply(201, &answer)
 }
 
 /// A code for what the query of `/authorize` asks for.
-pub(super) fn code(state: &mut State, query: &Fields) -> Result<String, String> {
-    let client = field(query, "client_id")?;
-    let known = state.books.clients.contains_key(client)
+pub(super) fn issue_code(state: &mut AuthorizationState, query: &FormFields) -> Result<String, String> {
+    let client = required_field(query, "client_id")?;
+    let known = state.issued.clients.contains_key(client)
         || state.script.clients.iter().any(|(id, _)| id == client)
         || state.script.cimd && client.starts_with("https://");
-    let asked_well =
-        field(query, "response_type")? == "code" && field(query, "code_challenge_method")? == "S256";
+    let asked_well = required_field(query, "response_type")? == "code"
+        && required_field(query, "code_challenge_method")? == "S256";
     if !known || !asked_well {
         return Err("unknown client, or not a code with S256".to_owned());
     }
-    let code = Code {
-        challenge: field(query, "code_challenge")?.to_owned(),
-        redirect_uri: field(query, "redirect_uri")?.to_owned(),
-        given: Given {
+    let code = PendingCode {
+        challenge: required_field(query, "code_challenge")?.to_owned(),
+        redirect_uri: required_field(query, "redirect_uri")?.to_owned(),
+        given: IssuedGrant {
             client: client.to_owned(),
-            resource: field(query, "resource")?.to_owned(),
+            resource: required_field(query, "resource")?.to_owned(),
             scope: query.get("scope").cloned().unwrap_or_default(),
         },
     };
-    let name = state.books.name("code");
-    state.books.codes.insert(name.clone(), code);
+    let name = state.issued.next_name("code");
+    state.issued.codes.insert(name.clone(), code);
     Ok(name)
 }
 
-pub(super) fn token(state: &mut State, request: &WebRequest) -> Reply {
-    let refuse = |status, error: &str| web::json(status, &json!({ "error": error }));
+pub(super) fn handle_token(state: &mut AuthorizationState, request: &WebRequest) -> WebReply {
+    let refuse = |status, error: &str| web::json_reply(status, &json!({ "error": error }));
     if let Some((status, error)) = &state.script.refuses {
         return refuse(*status, error);
     }
     let Some(client) = proven_client(state, request) else { return refuse(401, "invalid_client") };
     let given = match request.form.get("grant_type").map(String::as_str) {
-        Some("authorization_code") => redeem(state, &request.form),
+        Some("authorization_code") => redeem_code(state, &request.form),
         // Rotation: a refresh token is good once.
-        Some("refresh_token") => {
-            field(&request.form, "refresh_token").ok().and_then(|token| state.books.refresh.remove(token))
-        }
+        Some("refresh_token") => required_field(&request.form, "refresh_token")
+            .ok()
+            .and_then(|token| state.issued.refresh.remove(token)),
         _ => return refuse(400, "unsupported_grant_type"),
     };
     let resource = request.form.get("resource");
     match given.filter(|given| given.client == client && Some(&given.resource) == resource) {
-        Some(given) => give(state, given),
+        Some(given) => grant_tokens(state, given),
         None => refuse(400, "invalid_grant"),
     }
 }
 
 /// The client that the request is from, if it proves that in a way that the server takes.
-fn proven_client(state: &State, request: &WebRequest) -> Option<String> {
+fn proven_client(state: &AuthorizationState, request: &WebRequest) -> Option<String> {
     let header = request.headers.get("authorization").and_then(|value| value.to_str().ok());
     let basic = header.and_then(|value| value.strip_prefix("Basic ")).map(|value| {
         let decoded = general_purpose::STANDARD.decode(value).unwrap();
@@ -121,32 +121,32 @@ fn proven_client(state: &State, request: &WebRequest) -> Option<String> {
     })?;
     let by_hand =
         state.script.clients.iter().find(|(known, _)| *known == id).map(|(_, secret)| secret.clone());
-    let registered = || state.books.clients.get(&id).cloned();
+    let registered = || state.issued.clients.get(&id).cloned();
     let expected = by_hand.or_else(registered).or_else(|| id.starts_with("https://").then_some(None))?;
     let taken = state.script.auth_methods.iter().any(|taken| taken == method);
     (taken && secret == expected).then_some(id)
 }
 
-fn redeem(state: &mut State, form: &Fields) -> Option<Given> {
-    let code = state.books.codes.remove(form.get("code")?)?;
+fn redeem_code(state: &mut AuthorizationState, form: &FormFields) -> Option<IssuedGrant> {
+    let code = state.issued.codes.remove(form.get("code")?)?;
     let digest = Sha256::digest(form.get("code_verifier")?.as_bytes());
     let proven = general_purpose::URL_SAFE_NO_PAD.encode(digest) == code.challenge;
     (proven && form.get("redirect_uri") == Some(&code.redirect_uri)).then_some(code.given)
 }
 
-fn give(state: &mut State, given: Given) -> Reply {
+fn grant_tokens(state: &mut AuthorizationState, given: IssuedGrant) -> WebReply {
     let scope = state.script.gives_scope.clone().unwrap_or_else(|| given.scope.clone());
-    let given = Given { scope, ..given };
-    let access = state.books.name("access");
-    state.books.access.insert(access.clone(), given.clone());
+    let given = IssuedGrant { scope, ..given };
+    let access = state.issued.next_name("access");
+    state.issued.access.insert(access.clone(), given.clone());
     let mut answer = json!({ "access_token": access, "token_type": "Bearer", "scope": given.scope });
     if let Some(seconds) = state.script.expires_in {
         answer["expires_in"] = json!(seconds);
     }
     if state.script.refreshes {
-        let refresh = state.books.name("refresh");
-        state.books.refresh.insert(refresh.clone(), given);
+        let refresh = state.issued.next_name("refresh");
+        state.issued.refresh.insert(refresh.clone(), given);
         answer["refresh_token"] = json!(refresh);
     }
-    web::json(200, &answer)
+    web::json_reply(200, &answer)
 }

@@ -13,17 +13,17 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use issue::Books;
+use issue::IssuedCredentials;
 use serde_json::{Value, json};
-use web::{Reply, Web, redirect};
+use web::{WebReply, WebServer, redirect_reply};
 pub use {
     resource::{FakeResource, ResourceScript},
-    web::{Fault, WebRequest},
+    web::{WebFault, WebRequest},
 };
 
 /// Which name the authorization server gives itself when the browser goes back.
 #[derive(Debug, Clone)]
-pub enum Iss {
+pub enum IssParameter {
     /// Its own.
     Right,
     /// None.
@@ -56,7 +56,7 @@ pub struct AuthorizationScript {
     /// Whether it promises to name itself when the browser goes back.
     pub promises_iss: bool,
     /// What it does about that.
-    pub iss: Iss,
+    pub iss: IssParameter,
     /// The error with which it says no.
     pub denies: Option<String>,
     /// What it gives whatever was asked for.
@@ -84,7 +84,7 @@ impl Default for AuthorizationScript {
             auth_methods: vec!["none".to_owned()],
             scopes: None,
             promises_iss: true,
-            iss: Iss::Right,
+            iss: IssParameter::Right,
             denies: None,
             gives_scope: None,
             refreshes: true,
@@ -96,26 +96,29 @@ impl Default for AuthorizationScript {
 }
 
 /// What both sides of the server look at.
-pub(crate) struct State {
+pub(crate) struct AuthorizationState {
     script: AuthorizationScript,
-    books: Books,
+    issued: IssuedCredentials,
 }
 
 /// An authorization server on this machine. Stops when dropped.
 pub struct FakeAuthorization {
-    web: Web,
-    state: Arc<Mutex<State>>,
+    web: WebServer,
+    state: Arc<Mutex<AuthorizationState>>,
 }
 
 impl FakeAuthorization {
     /// Starts one that does everything right.
     pub async fn start() -> Self {
-        let state = State { script: AuthorizationScript::default(), books: Books::default() };
+        let state = AuthorizationState {
+            script: AuthorizationScript::default(),
+            issued: IssuedCredentials::default(),
+        };
         let state = Arc::new(Mutex::new(state));
         let working = state.clone();
-        let web = Web::start(move |url| {
+        let web = WebServer::start(move |url| {
             let url = url.to_owned();
-            Arc::new(move |request| answer(&url, &mut working.lock().unwrap(), request))
+            Arc::new(move |request| handle_request(&url, &mut working.lock().unwrap(), request))
         });
         Self { web: web.await, state }
     }
@@ -126,59 +129,59 @@ impl FakeAuthorization {
     }
 
     /// Changes how it behaves.
-    pub fn script(&self, change: impl FnOnce(&mut AuthorizationScript)) {
+    pub fn configure(&self, change: impl FnOnce(&mut AuthorizationScript)) {
         change(&mut self.state.lock().unwrap().script);
     }
 
     /// Makes a path fail.
-    pub fn fails(&self, path: &str, fault: Fault) {
-        self.web.fails(path, fault);
+    pub fn set_fault(&self, path: &str, fault: WebFault) {
+        self.web.set_fault(path, fault);
     }
 
-    /// Lets one request through that came to [`Fault::Wait`].
+    /// Lets one request through that came to [`WebFault::Wait`].
     pub fn let_through(&self) {
         self.web.let_through();
     }
 
     /// Ends all access tokens that were given.
     pub fn end_tokens(&self) {
-        self.state.lock().unwrap().books.access.clear();
+        self.state.lock().unwrap().issued.access.clear();
     }
 
     /// Ends all refresh tokens that were given.
     pub fn end_refresh_tokens(&self) {
-        self.state.lock().unwrap().books.refresh.clear();
+        self.state.lock().unwrap().issued.refresh.clear();
     }
 
     /// The requests to a path so far.
-    pub fn seen(&self, path: &str) -> Vec<WebRequest> {
-        self.web.seen(path)
+    pub fn requests(&self, path: &str) -> Vec<WebRequest> {
+        self.web.requests(path)
     }
 
     /// Waits until a path was asked for so many times.
-    pub async fn wait_seen(&self, path: &str, times: usize) -> Vec<WebRequest> {
-        self.web.wait_seen(path, times).await
+    pub async fn wait_requests(&self, path: &str, times: usize) -> Vec<WebRequest> {
+        self.web.wait_requests(path, times).await
     }
 }
 
-impl State {
+impl AuthorizationState {
     /// The scopes of a token that is good for a resource.
     fn scopes_of(&self, token: &str, resource: &str) -> Option<BTreeSet<String>> {
-        let grant = self.books.access.get(token).filter(|grant| grant.resource == resource)?;
+        let grant = self.issued.access.get(token).filter(|grant| grant.resource == resource)?;
         Some(grant.scope.split_whitespace().map(str::to_owned).collect())
     }
 }
 
-fn answer(url: &str, state: &mut State, request: &WebRequest) -> Reply {
+fn handle_request(url: &str, state: &mut AuthorizationState, request: &WebRequest) -> WebReply {
     let metadata = if state.script.openid { "openid-configuration" } else { "oauth-authorization-server" };
     match request.path.as_str() {
         path if path.strip_prefix("/.well-known/") == Some(metadata) => {
-            web::json(200, &metadata_of(url, &state.script))
+            web::json_reply(200, &metadata_of(url, &state.script))
         }
-        "/register" if state.script.registers => issue::register(state, request),
-        "/authorize" => authorize(url, state, request),
-        "/token" => issue::token(state, request),
-        _ => web::text(404, String::new()),
+        "/register" if state.script.registers => issue::register_client(state, request),
+        "/authorize" => handle_authorize(url, state, request),
+        "/token" => issue::handle_token(state, request),
+        _ => web::text_reply(404, String::new()),
     }
 }
 
@@ -212,23 +215,23 @@ fn metadata_of(url: &str, script: &AuthorizationScript) -> Value {
 }
 
 /// Sends the browser back at once.
-fn authorize(url: &str, state: &mut State, request: &WebRequest) -> Reply {
+fn handle_authorize(url: &str, state: &mut AuthorizationState, request: &WebRequest) -> WebReply {
     let outcome = match &state.script.denies {
         Some(error) => ("error", error.clone()),
-        None => match issue::code(state, &request.query) {
+        None => match issue::issue_code(state, &request.query) {
             Ok(code) => ("code", code),
-            Err(why) => return web::text(400, why),
+            Err(why) => return web::text_reply(400, why),
         },
     };
     let iss = match &state.script.iss {
-        Iss::Right => Some(url.to_owned()),
-        Iss::Missing => None,
-        Iss::Wrong(other) => Some(other.clone()),
+        IssParameter::Right => Some(url.to_owned()),
+        IssParameter::Missing => None,
+        IssParameter::Wrong(other) => Some(other.clone()),
     };
     let mut back = url::Url::parse(&request.query["redirect_uri"]).unwrap();
     back.query_pairs_mut().append_pair(outcome.0, &outcome.1).append_pair("state", &request.query["state"]);
     if let Some(iss) = iss {
         back.query_pairs_mut().append_pair("iss", &iss);
     }
-    redirect(302, back.as_str())
+    redirect_reply(302, back.as_str())
 }

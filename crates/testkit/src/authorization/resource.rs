@@ -8,8 +8,8 @@ use std::{
 use serde_json::json;
 
 use super::{
-    FakeAuthorization, State,
-    web::{self, Fault, Reply, Web, WebRequest},
+    AuthorizationState, FakeAuthorization,
+    web::{self, WebFault, WebReply, WebRequest, WebServer},
 };
 
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
@@ -35,7 +35,7 @@ pub struct ResourceScript {
 
 /// A resource on this machine. Stops when dropped.
 pub struct FakeResource {
-    web: Web,
+    web: WebServer,
     script: Arc<Mutex<ResourceScript>>,
 }
 
@@ -52,10 +52,12 @@ impl FakeResource {
             needs: None,
         }));
         let (working, state) = (script.clone(), authorization.state.clone());
-        let web = Web::start(move |url| {
+        let web = WebServer::start(move |url| {
             let url = url.to_owned();
             working.lock().unwrap().challenge_metadata = Some(format!("{url}{WELL_KNOWN}/mcp"));
-            Arc::new(move |request| answer(&url, &working.lock().unwrap(), &state.lock().unwrap(), request))
+            Arc::new(move |request| {
+                handle_resource_request(&url, &working.lock().unwrap(), &state.lock().unwrap(), request)
+            })
         });
         Self { web: web.await, script }
     }
@@ -66,63 +68,73 @@ impl FakeResource {
     }
 
     /// Changes how it behaves.
-    pub fn script(&self, change: impl FnOnce(&mut ResourceScript)) {
+    pub fn configure(&self, change: impl FnOnce(&mut ResourceScript)) {
         change(&mut self.script.lock().unwrap());
     }
 
     /// Makes a path fail.
-    pub fn fails(&self, path: &str, fault: Fault) {
-        self.web.fails(path, fault);
+    pub fn set_fault(&self, path: &str, fault: WebFault) {
+        self.web.set_fault(path, fault);
     }
 
-    /// Lets one request through that came to [`Fault::Wait`].
+    /// Lets one request through that came to [`WebFault::Wait`].
     pub fn let_through(&self) {
         self.web.let_through();
     }
 
     /// The requests to a path so far.
-    pub fn seen(&self, path: &str) -> Vec<WebRequest> {
-        self.web.seen(path)
+    pub fn requests(&self, path: &str) -> Vec<WebRequest> {
+        self.web.requests(path)
     }
 
     /// Waits until a path was asked for so many times.
-    pub async fn wait_seen(&self, path: &str, times: usize) -> Vec<WebRequest> {
-        self.web.wait_seen(path, times).await
+    pub async fn wait_requests(&self, path: &str, times: usize) -> Vec<WebRequest> {
+        self.web.wait_requests(path, times).await
     }
 }
 
-fn answer(url: &str, script: &ResourceScript, state: &State, request: &WebRequest) -> Reply {
+fn handle_resource_request(
+    url: &str,
+    script: &ResourceScript,
+    state: &AuthorizationState,
+    request: &WebRequest,
+) -> WebReply {
     let resource = script.resource.clone().unwrap_or_else(|| format!("{url}/mcp"));
     if script.metadata_paths.contains(&request.path) {
         let mut metadata = json!({ "resource": resource, "authorization_servers": script.servers });
         if !script.scopes.is_empty() {
             metadata["scopes_supported"] = json!(script.scopes);
         }
-        return web::json(200, &metadata);
+        return web::json_reply(200, &metadata);
     }
     if request.path != "/mcp" {
-        return web::text(404, String::new());
+        return web::text_reply(404, String::new());
     }
     let header = request.headers.get("authorization").and_then(|value| value.to_str().ok());
     let scopes = header.and_then(|value| value.strip_prefix("Bearer "));
     match scopes.and_then(|token| state.scopes_of(token, &resource)) {
-        None => challenge(401, script, script.challenge_scope.as_deref(), None),
-        Some(scopes) if lacks(script, &scopes) => {
-            challenge(403, script, script.needs.as_deref(), Some("insufficient_scope"))
+        None => challenge_reply(401, script, script.challenge_scope.as_deref(), None),
+        Some(scopes) if lacks_scope(script, &scopes) => {
+            challenge_reply(403, script, script.needs.as_deref(), Some("insufficient_scope"))
         }
-        Some(_) => web::json(200, &json!({ "hello": "friend" })),
+        Some(_) => web::json_reply(200, &json!({ "hello": "friend" })),
     }
 }
 
-fn lacks(script: &ResourceScript, scopes: &BTreeSet<String>) -> bool {
+fn lacks_scope(script: &ResourceScript, scopes: &BTreeSet<String>) -> bool {
     script.needs.as_ref().is_some_and(|needed| !scopes.contains(needed))
 }
 
-fn challenge(status: u16, script: &ResourceScript, scope: Option<&str>, error: Option<&str>) -> Reply {
+fn challenge_reply(
+    status: u16,
+    script: &ResourceScript,
+    scope: Option<&str>,
+    error: Option<&str>,
+) -> WebReply {
     let named =
         [("resource_metadata", script.challenge_metadata.as_deref()), ("scope", scope), ("error", error)];
     let named = named.iter().filter_map(|(name, value)| value.map(|value| format!("{name}=\"{value}\"")));
-    let mut reply = web::text(status, String::new());
+    let mut reply = web::text_reply(status, String::new());
     let header = format!("Bearer {}", named.collect::<Vec<_>>().join(", "));
     reply.headers_mut().insert("www-authenticate", header.parse().unwrap());
     reply

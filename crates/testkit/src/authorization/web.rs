@@ -25,7 +25,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// What a path does instead of its work.
 #[derive(Debug, Clone)]
-pub enum Fault {
+pub enum WebFault {
     /// Answers with this status and place.
     Redirect(u16, String),
     /// Answers with this status and nothing else.
@@ -57,41 +57,41 @@ pub struct WebRequest {
     pub headers: HeaderMap,
 }
 
-pub(super) type Reply = Response<UnsyncBoxBody<Bytes, Infallible>>;
-type Work = Arc<dyn Fn(&WebRequest) -> Reply + Send + Sync>;
+pub(super) type WebReply = Response<UnsyncBoxBody<Bytes, Infallible>>;
+type RequestHandler = Arc<dyn Fn(&WebRequest) -> WebReply + Send + Sync>;
 
 /// A listener on this machine. Stops when dropped.
-pub(super) struct Web {
+pub(super) struct WebServer {
     address: SocketAddr,
-    inner: Arc<Inner>,
+    inner: Arc<WebState>,
 }
 
 #[derive(Default)]
-struct Inner {
+struct WebState {
     seen: Mutex<Vec<WebRequest>>,
-    faults: Mutex<HashMap<String, Fault>>,
+    faults: Mutex<HashMap<String, WebFault>>,
     changed: Notify,
-    gate: Gate,
+    gate: RequestGate,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
 
-struct Gate(Semaphore);
+struct RequestGate(Semaphore);
 
-impl Default for Gate {
+impl Default for RequestGate {
     fn default() -> Self {
         Self(Semaphore::new(0))
     }
 }
 
-impl Web {
+impl WebServer {
     /// Listens; the work is made once the address is known.
-    pub(super) async fn start(work: impl FnOnce(&str) -> Work) -> Self {
+    pub(super) async fn start(work: impl FnOnce(&str) -> RequestHandler) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let inner = Arc::<Inner>::default();
+        let inner = Arc::<WebState>::default();
         let work = work(&format!("http://{address}"));
-        inner.tasks.spawn(accept(listener, inner.clone(), work));
+        inner.tasks.spawn(accept_loop(listener, inner.clone(), work));
         Self { address, inner }
     }
 
@@ -99,14 +99,14 @@ impl Web {
         format!("http://{}", self.address)
     }
 
-    pub(super) fn seen(&self, path: &str) -> Vec<WebRequest> {
+    pub(super) fn requests(&self, path: &str) -> Vec<WebRequest> {
         self.inner.seen.lock().unwrap().iter().filter(|seen| seen.path == path).cloned().collect()
     }
 
-    pub(super) async fn wait_seen(&self, path: &str, times: usize) -> Vec<WebRequest> {
+    pub(super) async fn wait_requests(&self, path: &str, times: usize) -> Vec<WebRequest> {
         loop {
             let changed = self.inner.changed.notified();
-            let seen = self.seen(path);
+            let seen = self.requests(path);
             if seen.len() >= times {
                 return seen;
             }
@@ -114,7 +114,7 @@ impl Web {
         }
     }
 
-    pub(super) fn fails(&self, path: &str, fault: Fault) {
+    pub(super) fn set_fault(&self, path: &str, fault: WebFault) {
         self.inner.faults.lock().unwrap().insert(path.to_owned(), fault);
     }
 
@@ -123,13 +123,13 @@ impl Web {
     }
 }
 
-impl Drop for Web {
+impl Drop for WebServer {
     fn drop(&mut self) {
         self.inner.stop.cancel();
     }
 }
 
-async fn accept(listener: TcpListener, inner: Arc<Inner>, work: Work) {
+async fn accept_loop(listener: TcpListener, inner: Arc<WebState>, work: RequestHandler) {
     loop {
         let stream = tokio::select! {
             accepted = listener.accept() => accepted.unwrap().0,
@@ -137,7 +137,8 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>, work: Work) {
         };
         let (serving, work, stop) = (inner.clone(), work.clone(), inner.stop.clone());
         inner.tasks.spawn(async move {
-            let service = service_fn(move |request| answer(serving.clone(), work.clone(), request));
+            let service =
+                service_fn(move |request| handle_web_request(serving.clone(), work.clone(), request));
             let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
             tokio::select! {
                 _ = connection => {}
@@ -147,11 +148,11 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>, work: Work) {
     }
 }
 
-async fn answer(
-    inner: Arc<Inner>,
-    work: Work,
+async fn handle_web_request(
+    inner: Arc<WebState>,
+    work: RequestHandler,
     request: http::Request<Incoming>,
-) -> Result<Reply, Infallible> {
+) -> Result<WebReply, Infallible> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
     let pairs = |bytes: &[u8]| url::form_urlencoded::parse(bytes).into_owned().collect();
@@ -168,37 +169,37 @@ async fn answer(
     let fault = inner.faults.lock().unwrap().get(&request.path).cloned();
     Ok(match fault {
         None => work(&request),
-        Some(Fault::Redirect(status, place)) => redirect(status, &place),
-        Some(Fault::Status(status)) => text(status, String::new()),
-        Some(Fault::Huge) => text(200, " ".repeat(8 * 1024 * 1024)),
-        Some(Fault::Stream) => stream(),
-        Some(Fault::Hang) => std::future::pending().await,
-        Some(Fault::Wait) => {
+        Some(WebFault::Redirect(status, place)) => redirect_reply(status, &place),
+        Some(WebFault::Status(status)) => text_reply(status, String::new()),
+        Some(WebFault::Huge) => text_reply(200, " ".repeat(8 * 1024 * 1024)),
+        Some(WebFault::Stream) => endless_stream_reply(),
+        Some(WebFault::Hang) => std::future::pending().await,
+        Some(WebFault::Wait) => {
             inner.gate.0.acquire().await.unwrap().forget();
             work(&request)
         }
     })
 }
 
-pub(super) fn text(status: u16, body: String) -> Reply {
+pub(super) fn text_reply(status: u16, body: String) -> WebReply {
     let status = StatusCode::from_u16(status).unwrap();
     Response::builder().status(status).body(Full::new(Bytes::from(body)).boxed_unsync()).unwrap()
 }
 
-fn stream() -> Reply {
+fn endless_stream_reply() -> WebReply {
     let never = futures_util::stream::pending::<Result<Frame<Bytes>, Infallible>>();
     let body = BodyExt::boxed_unsync(StreamBody::new(never));
     Response::builder().header("content-type", "text/event-stream").body(body).unwrap()
 }
 
-pub(super) fn json(status: u16, body: &Value) -> Reply {
-    let mut reply = text(status, body.to_string());
+pub(super) fn json_reply(status: u16, body: &Value) -> WebReply {
+    let mut reply = text_reply(status, body.to_string());
     reply.headers_mut().insert("content-type", "application/json".parse().unwrap());
     reply
 }
 
-pub(super) fn redirect(status: u16, place: &str) -> Reply {
-    let mut reply = text(status, String::new());
+pub(super) fn redirect_reply(status: u16, place: &str) -> WebReply {
+    let mut reply = text_reply(status, String::new());
     reply.headers_mut().insert("location", place.parse().unwrap());
     reply
 }

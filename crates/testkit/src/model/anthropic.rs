@@ -3,104 +3,107 @@
 use serde_json::{Value, json};
 
 use super::{
-    answer::{Answer, Odd, Piece},
-    server::Out,
+    reply::{ReplyPiece, ScriptedReply, VendorQuirk},
+    server::StreamStep,
 };
 
 /// The answer as a stream of content blocks.
-pub(super) fn stream(model: &Value, answer: &Answer) -> Vec<Out> {
+pub(super) fn anthropic_stream(model: &Value, answer: &ScriptedReply) -> Vec<StreamStep> {
     let (input, output) = answer.usage.unwrap_or_default();
-    let mut out = vec![event(
+    let mut out = vec![anthropic_event(
         "message_start",
         json!({ "message": { "id": "msg_1", "type": "message", "role": "assistant", "model": model, "content": [],
             "stop_reason": null, "usage": { "input_tokens": input, "output_tokens": 1 } } }),
     )];
-    let mut blocks = Blocks::default();
+    let mut blocks = BlockWriter::default();
     for piece in &answer.pieces {
         match piece {
-            Piece::Text(text) => {
-                blocks.open(&mut out, "text", json!({ "type": "text", "text": "" }));
-                blocks.delta(&mut out, json!({ "type": "text_delta", "text": text }));
+            ReplyPiece::Text(text) => {
+                blocks.open_block(&mut out, "text", json!({ "type": "text", "text": "" }));
+                blocks.write_delta(&mut out, json!({ "type": "text_delta", "text": text }));
             }
-            Piece::Reasoning(text) => {
-                blocks.open(
+            ReplyPiece::Reasoning(text) => {
+                blocks.open_block(
                     &mut out,
                     "thinking",
                     json!({ "type": "thinking", "thinking": "", "signature": "" }),
                 );
-                blocks.delta(&mut out, json!({ "type": "thinking_delta", "thinking": text }));
+                blocks.write_delta(&mut out, json!({ "type": "thinking_delta", "thinking": text }));
             }
-            Piece::Signature(text) => {
-                blocks.delta(&mut out, json!({ "type": "signature_delta", "signature": text }));
+            ReplyPiece::Signature(text) => {
+                blocks.write_delta(&mut out, json!({ "type": "signature_delta", "signature": text }));
             }
-            Piece::Call { name, arguments } => {
-                blocks.close(&mut out);
+            ReplyPiece::Call { name, arguments } => {
+                blocks.close_block(&mut out);
                 let id = format!("toolu_{}", blocks.next);
-                blocks.open(
+                blocks.open_block(
                     &mut out,
                     "call",
                     json!({ "type": "tool_use", "id": id, "name": name, "input": {} }),
                 );
                 for text in arguments {
-                    blocks.delta(&mut out, json!({ "type": "input_json_delta", "partial_json": text }));
+                    blocks.write_delta(&mut out, json!({ "type": "input_json_delta", "partial_json": text }));
                 }
             }
-            Piece::Hold => out.push(Out::Hold),
-            Piece::Error(error) => {
-                out.push(event("error", json!({ "error": error })));
+            ReplyPiece::Hold => out.push(StreamStep::Hold),
+            ReplyPiece::Error(error) => {
+                out.push(anthropic_event("error", json!({ "error": error })));
                 return out;
             }
-            Piece::Cut => {
-                out.push(Out::Cut);
+            ReplyPiece::Cut => {
+                out.push(StreamStep::Cut);
                 return out;
             }
-            Piece::Raw(text) => out.push(Out::Say(text.clone())),
+            ReplyPiece::Raw(text) => out.push(StreamStep::Text(text.clone())),
         }
     }
     // A block that was cut has no end.
     if answer.stop.as_deref() != Some("max_tokens") {
-        blocks.close(&mut out);
+        blocks.close_block(&mut out);
     }
-    let usual = if answer.calls() { "tool_use" } else { "end_turn" };
+    let usual = if answer.has_calls() { "tool_use" } else { "end_turn" };
     let stop = answer.stop.as_deref().unwrap_or(usual);
     let ends = json!({ "delta": { "stop_reason": stop, "stop_sequence": null }, "usage": { "output_tokens": output } });
-    out.push(event("message_delta", ends));
-    if !answer.is(Odd::NoDone) {
-        out.push(event("message_stop", json!({})));
+    out.push(anthropic_event("message_delta", ends));
+    if !answer.has_quirk(VendorQuirk::NoDone) {
+        out.push(anthropic_event("message_stop", json!({})));
     }
     out
 }
 
 #[derive(Default)]
-struct Blocks {
+struct BlockWriter {
     open: Option<&'static str>,
     next: usize,
 }
 
-impl Blocks {
-    fn open(&mut self, out: &mut Vec<Out>, kind: &'static str, block: Value) {
+impl BlockWriter {
+    fn open_block(&mut self, out: &mut Vec<StreamStep>, kind: &'static str, block: Value) {
         if self.open == Some(kind) {
             return;
         }
-        self.close(out);
-        out.push(event("content_block_start", json!({ "index": self.next, "content_block": block })));
+        self.close_block(out);
+        out.push(anthropic_event(
+            "content_block_start",
+            json!({ "index": self.next, "content_block": block }),
+        ));
         self.open = Some(kind);
-        out.push(event("ping", json!({})));
+        out.push(anthropic_event("ping", json!({})));
     }
 
-    fn delta(&self, out: &mut Vec<Out>, delta: Value) {
-        out.push(event("content_block_delta", json!({ "index": self.next, "delta": delta })));
+    fn write_delta(&self, out: &mut Vec<StreamStep>, delta: Value) {
+        out.push(anthropic_event("content_block_delta", json!({ "index": self.next, "delta": delta })));
     }
 
-    fn close(&mut self, out: &mut Vec<Out>) {
+    fn close_block(&mut self, out: &mut Vec<StreamStep>) {
         if self.open.take().is_some() {
-            out.push(event("content_block_stop", json!({ "index": self.next })));
+            out.push(anthropic_event("content_block_stop", json!({ "index": self.next })));
             self.next += 1;
         }
     }
 }
 
-fn event(name: &str, mut body: Value) -> Out {
+fn anthropic_event(name: &str, mut body: Value) -> StreamStep {
     body["type"] = name.into();
-    Out::Say(format!("event: {name}\ndata: {body}\n\n"))
+    StreamStep::Text(format!("event: {name}\ndata: {body}\n\n"))
 }

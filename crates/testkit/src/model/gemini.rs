@@ -3,23 +3,23 @@
 use serde_json::{Value, json};
 
 use super::{
-    answer::{Answer, Odd, Piece},
-    server::Out,
+    reply::{ReplyPiece, ScriptedReply, VendorQuirk},
+    server::StreamStep,
 };
 
 /// The answer as a stream.
-pub(super) fn stream(answer: &Answer) -> Vec<Out> {
+pub(super) fn gemini_stream(answer: &ScriptedReply) -> Vec<StreamStep> {
     let mut out = Vec::new();
     let mut signature = None;
     for piece in &answer.pieces {
         let part = match piece {
-            Piece::Text(text) => json!({ "text": text }),
-            Piece::Reasoning(text) => json!({ "text": text, "thought": true }),
-            Piece::Signature(text) => {
+            ReplyPiece::Text(text) => json!({ "text": text }),
+            ReplyPiece::Reasoning(text) => json!({ "text": text, "thought": true }),
+            ReplyPiece::Signature(text) => {
                 signature = Some(text.clone());
                 continue;
             }
-            Piece::Call { name, arguments } => {
+            ReplyPiece::Call { name, arguments } => {
                 let text = arguments.concat();
                 let args: Value =
                     if text.is_empty() { Value::Null } else { serde_json::from_str(&text).unwrap() };
@@ -29,34 +29,36 @@ pub(super) fn stream(answer: &Answer) -> Vec<Out> {
                 }
                 part
             }
-            Piece::Hold => {
-                out.push(Out::Hold);
+            ReplyPiece::Hold => {
+                out.push(StreamStep::Hold);
                 continue;
             }
-            Piece::Error(error) => {
-                out.push(event(&json!({ "error": error })));
+            ReplyPiece::Error(error) => {
+                out.push(gemini_event(&json!({ "error": error })));
                 return out;
             }
-            Piece::Cut => {
-                out.push(Out::Cut);
+            ReplyPiece::Cut => {
+                out.push(StreamStep::Cut);
                 return out;
             }
-            Piece::Raw(text) => {
-                out.push(Out::Say(text.clone()));
+            ReplyPiece::Raw(text) => {
+                out.push(StreamStep::Text(text.clone()));
                 continue;
             }
         };
-        out.push(event(&json!({ "candidates": [{ "content": { "role": "model", "parts": [part] } }] })));
+        out.push(gemini_event(
+            &json!({ "candidates": [{ "content": { "role": "model", "parts": [part] } }] }),
+        ));
     }
-    if !answer.is(Odd::NoDone) {
+    if !answer.has_quirk(VendorQuirk::NoDone) {
         let (input, output) = answer.usage.unwrap_or_default();
         let stop = answer.stop.as_deref().unwrap_or("STOP");
-        out.push(event(&json!({ "candidates": [{ "content": { "role": "model", "parts": [{ "text": "" }] }, "finishReason": stop }],
+        out.push(gemini_event(&json!({ "candidates": [{ "content": { "role": "model", "parts": [{ "text": "" }] }, "finishReason": stop }],
             "usageMetadata": { "promptTokenCount": input, "candidatesTokenCount": output, "totalTokenCount": input + output } })));
     }
     out
 }
 
-fn event(body: &Value) -> Out {
-    Out::Say(format!("data: {body}\r\n\r\n"))
+fn gemini_event(body: &Value) -> StreamStep {
+    StreamStep::Text(format!("data: {body}\r\n\r\n"))
 }

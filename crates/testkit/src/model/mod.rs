@@ -12,10 +12,10 @@
 //! # }
 //! ```
 
-mod answer;
 mod anthropic;
 mod gemini;
 mod openai;
+mod reply;
 mod server;
 
 use std::{
@@ -34,14 +34,14 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub use answer::{Answer, Odd};
+pub use reply::{ScriptedReply, VendorQuirk};
 
 /// How long a test waits for something to happen before it fails with a word on what.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A request that came in.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub struct RecordedModelRequest {
     /// Such as `/v1/chat/completions`.
     pub path: String,
     /// Its headers.
@@ -53,17 +53,17 @@ pub struct Seen {
 }
 
 #[derive(Default)]
-struct Script {
-    answers: VecDeque<Answer>,
-    always: Option<Answer>,
+struct ModelScript {
+    answers: VecDeque<ScriptedReply>,
+    always: Option<ScriptedReply>,
     gets: HashMap<String, Value>,
-    seen: Vec<Seen>,
-    looked: Vec<Seen>,
-    left: usize,
+    seen: Vec<RecordedModelRequest>,
+    other_requests: Vec<RecordedModelRequest>,
+    abandoned: usize,
 }
 
-struct Inner {
-    script: Mutex<Script>,
+struct ModelState {
+    script: Mutex<ModelScript>,
     changed: Notify,
     gate: Semaphore,
     tasks: TaskTracker,
@@ -72,7 +72,7 @@ struct Inner {
 
 /// A model on this machine. Stops when dropped.
 pub struct ScriptedModel {
-    inner: Arc<Inner>,
+    inner: Arc<ModelState>,
     address: SocketAddr,
 }
 
@@ -81,14 +81,14 @@ impl ScriptedModel {
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let inner = Arc::new(Inner {
+        let inner = Arc::new(ModelState {
             script: Mutex::default(),
             changed: Notify::new(),
             gate: Semaphore::new(0),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         });
-        inner.tasks.spawn(server::accept(listener, inner.clone()));
+        inner.tasks.spawn(server::accept_loop(listener, inner.clone()));
         Self { inner, address }
     }
 
@@ -98,52 +98,55 @@ impl ScriptedModel {
     }
 
     /// What it says to the next questions, one after the other.
-    pub fn answers(&self, answers: impl IntoIterator<Item = Answer>) {
+    pub fn queue_replies(&self, answers: impl IntoIterator<Item = ScriptedReply>) {
         self.inner.script.lock().unwrap().answers.extend(answers);
     }
 
     /// What it says whenever no other answer is left.
-    pub fn always(&self, answer: Answer) {
+    pub fn set_default_reply(&self, answer: ScriptedReply) {
         self.inner.script.lock().unwrap().always = Some(answer);
     }
 
     /// What a path answers that is no question to the model, such as `/v1/models` or `/api/tags`. Without it: 404.
-    pub fn offers(&self, path: &str, body: Value) {
+    pub fn serve_path(&self, path: &str, body: Value) {
         self.inner.script.lock().unwrap().gets.insert(path.to_owned(), body);
     }
 
     /// The questions to the model so far.
-    pub fn seen(&self) -> Vec<Seen> {
+    pub fn requests(&self) -> Vec<RecordedModelRequest> {
         self.inner.script.lock().unwrap().seen.clone()
     }
 
     /// The other requests so far, such as for a list of models.
-    pub fn looked(&self) -> Vec<Seen> {
-        self.inner.script.lock().unwrap().looked.clone()
+    pub fn other_requests(&self) -> Vec<RecordedModelRequest> {
+        self.inner.script.lock().unwrap().other_requests.clone()
     }
 
     /// Waits until there were so many questions.
-    pub async fn wait_seen(&self, times: usize) -> Vec<Seen> {
-        self.wait(&format!("{times} questions"), || Some(self.seen()).filter(|seen| seen.len() >= times))
-            .await
+    pub async fn wait_requests(&self, times: usize) -> Vec<RecordedModelRequest> {
+        self.wait_until(&format!("{times} questions"), || {
+            Some(self.requests()).filter(|seen| seen.len() >= times)
+        })
+        .await
     }
 
     /// How many answers were not heard to the end: whoever asked went away.
-    pub fn left(&self) -> usize {
-        self.inner.script.lock().unwrap().left
+    pub fn abandoned(&self) -> usize {
+        self.inner.script.lock().unwrap().abandoned
     }
 
     /// Waits until so many answers were left.
-    pub async fn wait_left(&self, times: usize) {
-        self.wait(&format!("{times} answers to be left"), || (self.left() >= times).then_some(())).await;
+    pub async fn wait_abandoned(&self, times: usize) {
+        self.wait_until(&format!("{times} answers to be left"), || (self.abandoned() >= times).then_some(()))
+            .await;
     }
 
-    /// Lets so many answers go on that wait at [`Answer::hold`] or [`Answer::hold_first`].
+    /// Lets so many answers go on that wait at [`ScriptedReply::hold`] or [`ScriptedReply::hold_first`].
     pub fn release(&self, count: usize) {
         self.inner.gate.add_permits(count);
     }
 
-    async fn wait<T>(&self, what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
+    async fn wait_until<T>(&self, what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
         let waiting = async {
             loop {
                 let mut changed = std::pin::pin!(self.inner.changed.notified());

@@ -15,19 +15,19 @@ use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use super::{Inner, Seen, answer::Answer, anthropic, gemini, openai};
+use super::{ModelState, RecordedModelRequest, anthropic, gemini, openai, reply::ScriptedReply};
 
 /// What goes out next.
 #[derive(Debug, Clone)]
-pub(super) enum Out {
-    Say(String),
+pub(super) enum StreamStep {
+    Text(String),
     Hold,
     Cut,
 }
 
-type Body = UnsyncBoxBody<Bytes, io::Error>;
+type ModelBody = UnsyncBoxBody<Bytes, io::Error>;
 
-pub(super) async fn accept(listener: TcpListener, inner: Arc<Inner>) {
+pub(super) async fn accept_loop(listener: TcpListener, inner: Arc<ModelState>) {
     loop {
         let stream = tokio::select! {
             accepted = listener.accept() => accepted.unwrap().0,
@@ -37,7 +37,7 @@ pub(super) async fn accept(listener: TcpListener, inner: Arc<Inner>) {
         stream.set_nodelay(true).unwrap();
         let (serving, stop) = (inner.clone(), inner.stop.clone());
         inner.tasks.spawn(async move {
-            let service = service_fn(move |request| answer(serving.clone(), request));
+            let service = service_fn(move |request| handle_model_request(serving.clone(), request));
             let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
             tokio::select! {
                 _ = connection => {}
@@ -47,19 +47,22 @@ pub(super) async fn accept(listener: TcpListener, inner: Arc<Inner>) {
     }
 }
 
-async fn answer(inner: Arc<Inner>, request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
+async fn handle_model_request(
+    inner: Arc<ModelState>,
+    request: Request<Incoming>,
+) -> Result<Response<ModelBody>, Infallible> {
     let (head, body) = request.into_parts();
     let raw = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
     let path = head.uri.path().to_owned();
     let body: Value = serde_json::from_slice(&raw).unwrap_or_default();
-    let seen = Seen { path, headers: head.headers, raw, body: body.clone() };
-    let Some(speaks) = Speaks::at(&seen.path) else {
+    let seen = RecordedModelRequest { path, headers: head.headers, raw, body: body.clone() };
+    let Some(speaks) = VendorApi::from_path(&seen.path) else {
         let mut script = inner.script.lock().unwrap();
         let offered = script.gets.get(&seen.path).cloned();
-        script.looked.push(seen);
+        script.other_requests.push(seen);
         return Ok(match offered {
-            Some(offered) => whole(200, offered.to_string()),
-            None => whole(404, json!({ "error": "not here" }).to_string()),
+            Some(offered) => json_response(200, offered.to_string()),
+            None => json_response(404, json!({ "error": "not here" }).to_string()),
         });
     };
     let next = {
@@ -68,15 +71,15 @@ async fn answer(inner: Arc<Inner>, request: Request<Incoming>) -> Result<Respons
         script.answers.pop_front().or_else(|| script.always.clone())
     };
     inner.changed.notify_waiters();
-    let over = || Answer::error(500, json!({ "error": { "message": "the script is over" } }));
+    let over = || ScriptedReply::error(500, json!({ "error": { "message": "the script is over" } }));
     let next = next.unwrap_or_else(over);
-    let mut unheard = Unheard { inner: inner.clone(), heard: false };
+    let mut unheard = AbandonCounter { inner: inner.clone(), finished: false };
     if next.hold_first {
         inner.gate.acquire().await.unwrap().forget();
     }
     if let Some(refusal) = &next.refusal {
-        unheard.heard = true;
-        let mut response = whole(refusal.status, refusal.body.clone());
+        unheard.finished = true;
+        let mut response = json_response(refusal.status, refusal.body.clone());
         for (name, value) in &refusal.headers {
             response
                 .headers_mut()
@@ -85,26 +88,26 @@ async fn answer(inner: Arc<Inner>, request: Request<Incoming>) -> Result<Respons
         return Ok(response);
     }
     let out = match speaks {
-        Speaks::OpenAi if body["stream"] != true => {
-            unheard.heard = true;
-            return Ok(whole(200, openai::whole(&body["model"], &next).to_string()));
+        VendorApi::OpenAi if body["stream"] != true => {
+            unheard.finished = true;
+            return Ok(json_response(200, openai::openai_completion(&body["model"], &next).to_string()));
         }
-        Speaks::OpenAi => openai::stream(&body["model"], &next),
-        Speaks::Anthropic => anthropic::stream(&body["model"], &next),
-        Speaks::Gemini => gemini::stream(&next),
+        VendorApi::OpenAi => openai::openai_stream(&body["model"], &next),
+        VendorApi::Anthropic => anthropic::anthropic_stream(&body["model"], &next),
+        VendorApi::Gemini => gemini::gemini_stream(&next),
     };
-    Ok(streamed(unheard, out))
+    Ok(stream_response(unheard, out))
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Speaks {
+enum VendorApi {
     OpenAi,
     Anthropic,
     Gemini,
 }
 
-impl Speaks {
-    fn at(path: &str) -> Option<Self> {
+impl VendorApi {
+    fn from_path(path: &str) -> Option<Self> {
         match path {
             path if path.ends_with("/chat/completions") => Some(Self::OpenAi),
             path if path.ends_with("/messages") => Some(Self::Anthropic),
@@ -114,45 +117,45 @@ impl Speaks {
     }
 }
 
-fn whole(status: u16, body: String) -> Response<Body> {
+fn json_response(status: u16, body: String) -> Response<ModelBody> {
     let body = Full::new(Bytes::from(body)).map_err(|never| match never {}).boxed_unsync();
     let status = StatusCode::from_u16(status).unwrap();
     Response::builder().status(status).header(header::CONTENT_TYPE, "application/json").body(body).unwrap()
 }
 
 /// Counts an answer that was not heard to its end.
-struct Unheard {
-    inner: Arc<Inner>,
-    heard: bool,
+struct AbandonCounter {
+    inner: Arc<ModelState>,
+    finished: bool,
 }
 
-impl Drop for Unheard {
+impl Drop for AbandonCounter {
     fn drop(&mut self) {
-        if !self.heard {
-            self.inner.script.lock().unwrap().left += 1;
+        if !self.finished {
+            self.inner.script.lock().unwrap().abandoned += 1;
             self.inner.changed.notify_waiters();
         }
     }
 }
 
-fn streamed(mut unheard: Unheard, out: Vec<Out>) -> Response<Body> {
-    unheard.heard = out.is_empty();
+fn stream_response(mut unheard: AbandonCounter, out: Vec<StreamStep>) -> Response<ModelBody> {
+    unheard.finished = out.is_empty();
     let frames = stream::unfold((unheard, out.into_iter()), |(mut unheard, mut out)| async move {
         loop {
             let said = match out.next() {
-                Some(Out::Say(text)) => Ok(Frame::data(Bytes::from(text))),
-                Some(Out::Cut) => {
-                    unheard.heard = true;
+                Some(StreamStep::Text(text)) => Ok(Frame::data(Bytes::from(text))),
+                Some(StreamStep::Cut) => {
+                    unheard.finished = true;
                     Err(io::Error::other("cut"))
                 }
-                Some(Out::Hold) => {
+                Some(StreamStep::Hold) => {
                     unheard.inner.gate.acquire().await.unwrap().forget();
                     continue;
                 }
                 None => return None,
             };
             // The last word is out; who goes now has heard all.
-            unheard.heard |= out.as_slice().is_empty();
+            unheard.finished |= out.as_slice().is_empty();
             return Some((said, (unheard, out)));
         }
     });

@@ -4,12 +4,12 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use toolyard_core::ports::{
-    Announcement, AppChange, Change, ChangeSubscriber, NewUpstream, Offer, PublishedPlugin, StoredOffer,
-    Stores, Switch, TokenRoom, TokenScope, UpstreamRecord, UpstreamWrite,
+    Announcement, AppChange, Change, ChangeSubscriber, NewUpstreamRecord, PluginSwitch, PublishedPlugin,
+    StoredOffer, Stores, TokenQuota, TokenScope, UpstreamOffer, UpstreamRecord, UpstreamWrite,
 };
 use toolyard_protocol::{PlatformSettings, UserId, api::Role, upstream::UpstreamDetails};
 
-use super::{at, package, plugins, record, set, tokens};
+use super::{app_record, at_second, package_name, plugins, tokens, tool_set};
 
 /// Hears what is announced.
 #[derive(Default)]
@@ -37,7 +37,7 @@ impl ChangeReader {
         Self { stores: stores.clone(), recorder }
     }
 
-    async fn read(&self) -> Vec<Change> {
+    async fn read_changes(&self) -> Vec<Change> {
         self.stores.announcements.catch_up().await.unwrap();
         let mut changes = std::mem::take(&mut *self.recorder.0.lock().unwrap());
         changes.dedup();
@@ -45,17 +45,17 @@ impl ChangeReader {
     }
 }
 
-fn upstream(name: &str, for_all: bool, write: UpstreamWrite) -> NewUpstream {
+fn new_upstream(name: &str, for_all: bool, write: UpstreamWrite) -> NewUpstreamRecord {
     let details = UpstreamDetails {
         url: Some("https://u.example/mcp".to_owned()),
         for_all,
         ..UpstreamDetails::default()
     };
-    NewUpstream {
-        package: package(name),
+    NewUpstreamRecord {
+        package: package_name(name),
         owner: "op".to_owned(),
         upstream: UpstreamRecord { details, sealed: vec![1], managed: false, disabled: false },
-        at: at(0),
+        at: at_second(0),
         write,
         moved: false,
     }
@@ -63,74 +63,76 @@ fn upstream(name: &str, for_all: bool, write: UpstreamWrite) -> NewUpstream {
 
 /// Apps, installs, grants, switches and settings.
 pub async fn writes_of_apps_and_installs_are_in_the_change_log(stores: &Stores) {
-    let (log, ada, app) = (ChangeReader::new(stores), "ada".parse::<UserId>().unwrap(), package("com.a"));
-    assert_eq!(log.read().await, []);
-    stores.apps.create(record("com.a", "dev", Some(set(&["x"], "h")))).await.unwrap();
-    assert_eq!(log.read().await, [Change::AppChanged(app.clone())]);
-    stores.apps.change(&app, AppChange::Assistant(true), at(1)).await.unwrap();
-    assert_eq!(log.read().await, [Change::AppChanged(app.clone())]);
-    stores.definitions.publish(&app, set(&["y"], "h2"), at(2)).await.unwrap();
-    assert_eq!(log.read().await, [Change::AppChanged(app.clone())]);
-    stores.definitions.activate(&app, 1, at(3)).await.unwrap();
-    assert_eq!(log.read().await, [Change::AppChanged(app.clone())]);
+    let (log, ada, app) =
+        (ChangeReader::new(stores), "ada".parse::<UserId>().unwrap(), package_name("com.a"));
+    assert_eq!(log.read_changes().await, []);
+    stores.apps.create_app(app_record("com.a", "dev", Some(tool_set(&["x"], "h")))).await.unwrap();
+    assert_eq!(log.read_changes().await, [Change::AppChanged(app.clone())]);
+    stores.apps.change_app(&app, AppChange::Assistant(true), at_second(1)).await.unwrap();
+    assert_eq!(log.read_changes().await, [Change::AppChanged(app.clone())]);
+    stores.definitions.publish_tools(&app, tool_set(&["y"], "h2"), at_second(2)).await.unwrap();
+    assert_eq!(log.read_changes().await, [Change::AppChanged(app.clone())]);
+    stores.definitions.activate_version(&app, 1, at_second(3)).await.unwrap();
+    assert_eq!(log.read_changes().await, [Change::AppChanged(app.clone())]);
 
     let view = [Change::ViewChanged(ada.clone())];
-    stores.installs.install(&ada, &app, at(4)).await.unwrap();
-    assert_eq!(log.read().await, view);
+    stores.installs.install_app(&ada, &app, at_second(4)).await.unwrap();
+    assert_eq!(log.read_changes().await, view);
     for granted in [true, false] {
-        stores.installs.grant(&ada, &app, granted).await.unwrap();
-        assert_eq!(log.read().await, view);
+        stores.installs.set_assistant_grant(&ada, &app, granted).await.unwrap();
+        assert_eq!(log.read_changes().await, view);
     }
     for enabled in [false, true] {
         stores.settings.switch_tool(&ada, &"com.a:x".parse().unwrap(), enabled).await.unwrap();
-        assert_eq!(log.read().await, view);
+        assert_eq!(log.read_changes().await, view);
     }
     for number in [1, 2] {
         let values = serde_json::Map::from_iter([("k".to_owned(), number.into())]);
-        stores.app_data.set_settings(&ada, &app, values).await.unwrap();
+        stores.app_data.set_app_settings(&ada, &app, values).await.unwrap();
         assert_eq!(
-            log.read().await,
+            log.read_changes().await,
             [Change::AppSettingsChanged { user: ada.clone(), package: app.clone() }]
         );
     }
     for metric_system_enabled in [true, false] {
         let settings = PlatformSettings { metric_system_enabled, ..PlatformSettings::default() };
         stores.preferences.set_platform_settings(&ada, &settings).await.unwrap();
-        assert_eq!(log.read().await, [Change::PlatformSettingsChanged(ada.clone())]);
+        assert_eq!(log.read_changes().await, [Change::PlatformSettingsChanged(ada.clone())]);
     }
-    stores.installs.grant(&ada, &app, true).await.unwrap();
-    log.read().await;
-    stores.installs.uninstall(&ada, &app).await.unwrap();
+    stores.installs.set_assistant_grant(&ada, &app, true).await.unwrap();
+    log.read_changes().await;
+    stores.installs.uninstall_app(&ada, &app).await.unwrap();
     let uninstalled = Change::AppUninstalled { user: ada.clone(), package: app.clone() };
-    assert_eq!(log.read().await, [uninstalled]);
+    assert_eq!(log.read_changes().await, [uninstalled]);
     // What goes with the app is part of that change.
-    stores.installs.install(&ada, &app, at(5)).await.unwrap();
-    log.read().await;
-    stores.apps.remove(&app).await.unwrap();
-    assert_eq!(log.read().await, [Change::AppRemoved(app)]);
+    stores.installs.install_app(&ada, &app, at_second(5)).await.unwrap();
+    log.read_changes().await;
+    stores.apps.remove_app(&app).await.unwrap();
+    assert_eq!(log.read_changes().await, [Change::AppRemoved(app)]);
 }
 
 /// Upstreams, what they offer, and their authorizations.
 pub async fn writes_of_upstreams_are_in_the_change_log(stores: &Stores) {
-    let (log, ada, one) = (ChangeReader::new(stores), "ada".parse::<UserId>().unwrap(), package("mcp.one"));
-    stores.upstreams.put_upstream(upstream("mcp.one", false, UpstreamWrite::Add)).await.unwrap();
-    assert_eq!(log.read().await, [Change::UpstreamChanged(one.clone())]);
-    stores.upstreams.put_upstream(upstream("mcp.one", true, UpstreamWrite::Change)).await.unwrap();
-    assert_eq!(log.read().await, [Change::UpstreamChanged(one.clone()), Change::SharedToolsChanged]);
+    let (log, ada, one) =
+        (ChangeReader::new(stores), "ada".parse::<UserId>().unwrap(), package_name("mcp.one"));
+    stores.upstreams.put_upstream(new_upstream("mcp.one", false, UpstreamWrite::Add)).await.unwrap();
+    assert_eq!(log.read_changes().await, [Change::UpstreamChanged(one.clone())]);
+    stores.upstreams.put_upstream(new_upstream("mcp.one", true, UpstreamWrite::Change)).await.unwrap();
+    assert_eq!(log.read_changes().await, [Change::UpstreamChanged(one.clone()), Change::SharedToolsChanged]);
     for (hash, expected) in [("a", 1), ("a", 0), ("b", 1)] {
-        let offer = StoredOffer { offer: Offer::default(), hash: hash.to_owned(), at: at(1) };
-        stores.offers.keep_offer(&one, None, offer).await.unwrap();
-        assert_eq!(log.read().await, vec![Change::UpstreamOfferChanged(one.clone()); expected]);
+        let offer = StoredOffer { offer: UpstreamOffer::default(), hash: hash.to_owned(), at: at_second(1) };
+        stores.offers.save_offer(&one, None, offer).await.unwrap();
+        assert_eq!(log.read_changes().await, vec![Change::UpstreamOfferChanged(one.clone()); expected]);
     }
     let authorization = [Change::AuthorizationChanged { user: ada.clone(), package: one.clone() }];
     stores.upstream_tokens.set_token(&one, &ada, Some(vec![1])).await.unwrap();
-    assert_eq!(log.read().await, authorization);
+    assert_eq!(log.read_changes().await, authorization);
     stores.upstream_tokens.set_token(&one, &ada, Some(vec![2])).await.unwrap();
-    assert_eq!(log.read().await, [], "a refreshed token is the same authorization");
+    assert_eq!(log.read_changes().await, [], "a refreshed token is the same authorization");
     stores.upstream_tokens.set_token(&one, &ada, None).await.unwrap();
-    assert_eq!(log.read().await, authorization);
-    stores.apps.remove(&one).await.unwrap();
-    let mut removed = log.read().await;
+    assert_eq!(log.read_changes().await, authorization);
+    stores.apps.remove_app(&one).await.unwrap();
+    let mut removed = log.read_changes().await;
     removed.sort_by_key(|change| *change == Change::SharedToolsChanged);
     assert_eq!(removed, [Change::UpstreamRemoved(one), Change::SharedToolsChanged]);
 }
@@ -138,25 +140,25 @@ pub async fn writes_of_upstreams_are_in_the_change_log(stores: &Stores) {
 /// Tokens, plugins, and the curator's lists.
 pub async fn writes_of_tokens_and_plugins_are_in_the_change_log(stores: &Stores) {
     let (log, ada) = (ChangeReader::new(stores), "ada".parse::<UserId>().unwrap());
-    let token = tokens::token(2, "ada");
-    stores.tokens.add_token(&token, TokenRoom { of_subject: 9, of_all: 9 }).await.unwrap();
-    assert_eq!(log.read().await, [Change::TokenIssued { subject: "ada".into() }]);
+    let token = tokens::issued_token(2, "ada");
+    stores.tokens.add_token(&token, TokenQuota { of_subject: 9, of_all: 9 }).await.unwrap();
+    assert_eq!(log.read_changes().await, [Change::TokenIssued { subject: "ada".into() }]);
     let all = TokenScope { subject: None, role: Role::Operator };
     for expected in [1, 0] {
-        stores.tokens.revoke_token(&token.id, all, at(3)).await.unwrap();
+        stores.tokens.revoke_token(&token.id, all, at_second(3)).await.unwrap();
         let (id, expires_at) = (token.id.clone(), token.expires_at);
         let revoked = Change::TokenRevoked { id, subject: "ada".into(), expires_at };
-        assert_eq!(log.read().await, vec![revoked; expected]);
+        assert_eq!(log.read_changes().await, vec![revoked; expected]);
     }
 
     let view = [Change::ViewChanged(ada.clone())];
-    let plugin = plugins::plugin("one", 1);
+    let plugin = plugins::installed_plugin("one", 1);
     stores.plugins.put_plugin(&ada, &plugin, 9).await.unwrap();
-    assert_eq!(log.read().await, view);
-    stores.plugins.switch_plugin(&ada, &plugin.id, &plugin.hash, &Switch::Off).await.unwrap();
-    assert_eq!(log.read().await, view);
+    assert_eq!(log.read_changes().await, view);
+    stores.plugins.switch_plugin(&ada, &plugin.id, &plugin.hash, &PluginSwitch::Off).await.unwrap();
+    assert_eq!(log.read_changes().await, view);
     stores.plugins.remove_plugin(&ada, &plugin.id).await.unwrap();
-    assert_eq!(log.read().await, view);
+    assert_eq!(log.read_changes().await, view);
     let published = PublishedPlugin {
         id: plugin.id,
         version: plugin.version,
@@ -166,12 +168,12 @@ pub async fn writes_of_tokens_and_plugins_are_in_the_change_log(stores: &Stores)
         hash: plugin.hash,
         manifest: plugin.manifest,
         by: "cur".to_owned(),
-        at: at(1),
+        at: at_second(1),
     };
     stores.published_plugins.publish_plugin(&published, 9).await.unwrap();
-    assert_eq!(log.read().await, [Change::PluginCatalogueChanged]);
+    assert_eq!(log.read_changes().await, [Change::PluginCatalogueChanged]);
     for (text, expected) in [("a", 1), ("a", 0), ("b", 1)] {
-        stores.plugin_lists.keep_plugin_list("keys", text).await.unwrap();
-        assert_eq!(log.read().await, vec![Change::PluginListsChanged; expected]);
+        stores.plugin_lists.save_plugin_list("keys", text).await.unwrap();
+        assert_eq!(log.read_changes().await, vec![Change::PluginListsChanged; expected]);
     }
 }

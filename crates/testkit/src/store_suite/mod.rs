@@ -36,88 +36,89 @@ pub use users::{
 };
 
 use toolyard_core::ports::{
-    AppData, Apps, CallLog, Definitions, Devices, InstalledPlugins, Installs, IssuedTokens, Ledger,
-    NewRecord, Offers, PluginData, PluginLists, Preferences, PublishedPlugins, Runs, Settings, StoredSet,
-    UpstreamTokens, Upstreams, UsageLog,
+    AppDataStore, AppRunStore, AppStore, CallLog, DefinitionStore, DeviceStore, InstallStore,
+    InstalledPluginStore, IssuedTokenStore, Ledger, NewAppRecord, OfferStore, PluginDataStore,
+    PluginListStore, PreferenceStore, PublishedPluginStore, StoredToolSet, ToolSwitchStore, UpstreamStore,
+    UpstreamTokenStore, UsageLog,
 };
-use toolyard_protocol::{PackageName, app::AppDetails, items::Items};
+use toolyard_protocol::{PackageName, app::AppDetails, items::AppItems};
 
 /// A store that implements every port.
-pub trait Store:
-    Apps
-    + Definitions
-    + Installs
-    + Settings
-    + Preferences
-    + Devices
-    + AppData
-    + Runs
+pub trait FullStore:
+    AppStore
+    + DefinitionStore
+    + InstallStore
+    + ToolSwitchStore
+    + PreferenceStore
+    + DeviceStore
+    + AppDataStore
+    + AppRunStore
     + Ledger
     + CallLog
-    + Upstreams
-    + Offers
-    + UpstreamTokens
-    + InstalledPlugins
-    + PluginData
-    + PublishedPlugins
-    + PluginLists
+    + UpstreamStore
+    + OfferStore
+    + UpstreamTokenStore
+    + InstalledPluginStore
+    + PluginDataStore
+    + PublishedPluginStore
+    + PluginListStore
     + UsageLog
-    + IssuedTokens
+    + IssuedTokenStore
 {
 }
-impl<S> Store for S where
-    S: Apps
-        + Definitions
-        + Installs
-        + Settings
-        + Preferences
-        + Devices
-        + AppData
-        + Runs
+impl<S> FullStore for S where
+    S: AppStore
+        + DefinitionStore
+        + InstallStore
+        + ToolSwitchStore
+        + PreferenceStore
+        + DeviceStore
+        + AppDataStore
+        + AppRunStore
         + Ledger
         + CallLog
-        + Upstreams
-        + Offers
-        + UpstreamTokens
-        + InstalledPlugins
-        + PluginData
-        + PublishedPlugins
-        + PluginLists
+        + UpstreamStore
+        + OfferStore
+        + UpstreamTokenStore
+        + InstalledPluginStore
+        + PluginDataStore
+        + PublishedPluginStore
+        + PluginListStore
         + UsageLog
-        + IssuedTokens
+        + IssuedTokenStore
 {
 }
 
-pub(crate) fn at(seconds: i64) -> jiff::Timestamp {
+pub(crate) fn at_second(seconds: i64) -> jiff::Timestamp {
     jiff::Timestamp::from_second(1_700_000_000 + seconds).unwrap()
 }
 
-pub(crate) fn package(name: &str) -> PackageName {
+pub(crate) fn package_name(name: &str) -> PackageName {
     name.parse().unwrap()
 }
 
-pub(crate) fn set(names: &[&str], hash: &str) -> StoredSet {
+pub(crate) fn tool_set(names: &[&str], hash: &str) -> StoredToolSet {
     let tool = |name: &&str| {
         toolyard_protocol::raw::to_raw(
             &serde_json::json!({ "name": name, "inputSchema": { "type": "object" } }),
         )
     };
-    StoredSet {
+    StoredToolSet {
         tools: names.iter().map(tool).collect(),
-        items: Items::default(),
+        items: AppItems::default(),
         hash: hash.to_owned(),
         by: "dev".to_owned(),
     }
 }
 
-pub(crate) fn record(name: &str, owner: &str, tools: Option<StoredSet>) -> NewRecord {
-    NewRecord {
-        package: package(name),
+pub(crate) fn app_record(name: &str, owner: &str, tools: Option<StoredToolSet>) -> NewAppRecord {
+    NewAppRecord {
+        package: package_name(name),
         details: AppDetails { name: name.to_uppercase(), ..AppDetails::default() },
         owner: owner.to_owned(),
         key_hash: [7; 32],
         signing: vec![1, 2, 3],
-        at: at(0),
+        at: at_second(0),
         tools,
     }
 }

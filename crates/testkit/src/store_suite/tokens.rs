@@ -1,20 +1,20 @@
 //! The list of tokens.
 
-use toolyard_core::ports::{IssuedToken, TokenAdded, TokenPlace, TokenRoom, TokenScope};
+use toolyard_core::ports::{AddTokenOutcome, IssuedToken, TokenCursor, TokenQuota, TokenScope};
 use toolyard_protocol::{TokenId, api::Role};
 
-use super::{Store, at};
+use super::{FullStore, at_second};
 
-const ROOM: TokenRoom = TokenRoom { of_subject: 2, of_all: 3 };
+const ROOM: TokenQuota = TokenQuota { of_subject: 2, of_all: 3 };
 
-pub(super) fn token(number: u8, subject: &str) -> IssuedToken {
+pub(super) fn issued_token(number: u8, subject: &str) -> IssuedToken {
     IssuedToken {
         id: TokenId::from_bytes([number; 16]),
         name: format!("token {number}"),
         subject: subject.to_owned(),
         role: if number == 1 { Role::Curator } else { Role::User },
-        created_at: at(number.into()),
-        expires_at: at(100 + i64::from(number)),
+        created_at: at_second(number.into()),
+        expires_at: at_second(100 + i64::from(number)),
         created_by: "root".to_owned(),
         made_with: None,
         revoked_at: None,
@@ -23,110 +23,132 @@ pub(super) fn token(number: u8, subject: &str) -> IssuedToken {
 
 const ALL: TokenScope<'_> = TokenScope { subject: None, role: Role::Operator };
 
-fn of(subject: &str) -> TokenScope<'_> {
+fn subject_scope(subject: &str) -> TokenScope<'_> {
     TokenScope { subject: Some(subject), ..ALL }
 }
 
 /// Added while there is room, listed, called back once, forgotten when they have ended.
-pub async fn tokens_are_listed_and_called_back(store: &impl Store) {
-    use TokenAdded::{Listed, NoRoom};
+pub async fn tokens_are_listed_and_called_back(store: &impl FullStore) {
+    use AddTokenOutcome::{Listed, QuotaReached};
     let add = async |token: &IssuedToken| store.add_token(token, ROOM).await;
-    let (one, two) = (token(1, "ada"), token(2, "ada"));
+    let (one, two) = (issued_token(1, "ada"), issued_token(2, "ada"));
     assert_eq!((add(&one).await.unwrap(), add(&two).await.unwrap()), (Listed, Listed));
-    assert_eq!(add(&token(3, "ada")).await.unwrap(), NoRoom, "ada has none");
-    assert_eq!(add(&token(4, "bob")).await.unwrap(), Listed);
-    assert_eq!(add(&token(5, "eve")).await.unwrap(), NoRoom, "nobody has any");
-    assert!(add(&one).await.is_err() || store.issued(ALL, None, 9).await.unwrap().len() == 3);
+    assert_eq!(add(&issued_token(3, "ada")).await.unwrap(), QuotaReached, "ada has none");
+    assert_eq!(add(&issued_token(4, "bob")).await.unwrap(), Listed);
+    assert_eq!(add(&issued_token(5, "eve")).await.unwrap(), QuotaReached, "nobody has any");
+    assert!(add(&one).await.is_err() || store.list_tokens(ALL, None, 9).await.unwrap().len() == 3);
 
-    assert_eq!(store.issued(of("ada"), None, 9).await.unwrap(), [two.clone(), one.clone()]);
-    assert_eq!(store.issued(ALL, None, 9).await.unwrap(), [token(4, "bob"), two.clone(), one.clone()]);
-    assert!(store.issued(of("eve"), None, 9).await.unwrap().is_empty());
-    let user = TokenScope { role: Role::User, ..of("ada") };
-    assert_eq!(store.issued(user, None, 9).await.unwrap(), [two], "one allows more");
+    assert_eq!(store.list_tokens(subject_scope("ada"), None, 9).await.unwrap(), [two.clone(), one.clone()]);
+    assert_eq!(
+        store.list_tokens(ALL, None, 9).await.unwrap(),
+        [issued_token(4, "bob"), two.clone(), one.clone()]
+    );
+    assert!(store.list_tokens(subject_scope("eve"), None, 9).await.unwrap().is_empty());
+    let user = TokenScope { role: Role::User, ..subject_scope("ada") };
+    assert_eq!(store.list_tokens(user, None, 9).await.unwrap(), [two], "one allows more");
 
-    let revoke = async |id: &TokenId, scope, second| store.revoke_token(id, scope, at(second)).await.unwrap();
-    assert!(revoke(&one.id, of("bob"), 10).await.is_empty(), "not bob's");
+    let revoke =
+        async |id: &TokenId, scope, second| store.revoke_token(id, scope, at_second(second)).await.unwrap();
+    assert!(revoke(&one.id, subject_scope("bob"), 10).await.is_empty(), "not bob's");
     assert!(revoke(&one.id, user, 10).await.is_empty(), "more than a user's");
     assert!(revoke(&TokenId::from_bytes([9; 16]), ALL, 10).await.is_empty());
-    assert!(store.revoked_tokens(at(10)).await.unwrap().is_empty());
-    let revoked = IssuedToken { revoked_at: Some(at(10)), ..one.clone() };
-    assert_eq!(revoke(&one.id, of("ada"), 10).await, std::slice::from_ref(&revoked));
+    assert!(store.revoked_tokens(at_second(10)).await.unwrap().is_empty());
+    let revoked = IssuedToken { revoked_at: Some(at_second(10)), ..one.clone() };
+    assert_eq!(revoke(&one.id, subject_scope("ada"), 10).await, std::slice::from_ref(&revoked));
     assert_eq!(revoke(&one.id, ALL, 20).await, [revoked], "the first time counts");
-    assert_eq!(store.revoked_tokens(at(100)).await.unwrap(), [(one.id.clone(), at(101))]);
-    assert!(store.revoked_tokens(at(101)).await.unwrap().is_empty(), "it has ended by itself");
+    assert_eq!(store.revoked_tokens(at_second(100)).await.unwrap(), [(one.id.clone(), at_second(101))]);
+    assert!(store.revoked_tokens(at_second(101)).await.unwrap().is_empty(), "it has ended by itself");
 
     // What was called back takes its place until it ends.
-    assert_eq!(add(&token(6, "ada")).await.unwrap(), NoRoom);
-    let later = IssuedToken { created_at: at(101), expires_at: at(200), ..token(7, "ada") };
+    assert_eq!(add(&issued_token(6, "ada")).await.unwrap(), QuotaReached);
+    let later =
+        IssuedToken { created_at: at_second(101), expires_at: at_second(200), ..issued_token(7, "ada") };
     assert_eq!(add(&later).await.unwrap(), Listed);
-    store.forget_tokens(at(102)).await.unwrap();
-    let left = store.issued(ALL, None, 9).await.unwrap();
+    store.remove_expired_tokens(at_second(102)).await.unwrap();
+    let left = store.list_tokens(ALL, None, 9).await.unwrap();
     assert_eq!(left.into_iter().map(|token| token.name).collect::<Vec<_>>(), ["token 7", "token 4"]);
 }
 
 /// Page by page, each token once, also where some were made at the same time.
-pub async fn tokens_are_listed_page_by_page(store: &impl Store) {
-    let room = TokenRoom { of_subject: 9, of_all: 9 };
+pub async fn tokens_are_listed_page_by_page(store: &impl FullStore) {
+    let room = TokenQuota { of_subject: 9, of_all: 9 };
     for number in 1..=5 {
-        let token = IssuedToken { created_at: at(1 + i64::from(number) / 3), ..token(number, "ada") };
+        let token =
+            IssuedToken { created_at: at_second(1 + i64::from(number) / 3), ..issued_token(number, "ada") };
         store.add_token(&token, room).await.unwrap();
     }
     let mut seen = Vec::new();
     let mut after = None;
     loop {
-        let page = store.issued(of("ada"), after.as_ref(), 2).await.unwrap();
+        let page = store.list_tokens(subject_scope("ada"), after.as_ref(), 2).await.unwrap();
         assert!(page.len() <= 2);
         let Some(last) = page.last() else { break };
-        after = Some(TokenPlace { created_at: last.created_at, id: last.id.clone() });
+        after = Some(TokenCursor { created_at: last.created_at, id: last.id.clone() });
         seen.extend(page.into_iter().map(|token| token.name));
     }
     assert_eq!(seen, ["token 5", "token 4", "token 3", "token 2", "token 1"]);
 }
 
 /// With a token goes what was made with it, whosever it is, and nothing is made with it any more.
-pub async fn a_token_is_called_back_with_those_that_it_made(store: &impl Store) {
-    let room = TokenRoom { of_subject: 9, of_all: 9 };
+pub async fn a_token_is_called_back_with_those_that_it_made(store: &impl FullStore) {
+    let room = TokenQuota { of_subject: 9, of_all: 9 };
     let made = |number: u8, subject: &str, with: u8| IssuedToken {
         made_with: Some(TokenId::from_bytes([with; 16])),
-        ..token(number, subject)
+        ..issued_token(number, subject)
     };
-    for token in [token(1, "ada"), made(2, "ada", 1), made(3, "bob", 2), token(4, "ada"), made(5, "ada", 4)] {
-        assert_eq!(store.add_token(&token, room).await.unwrap(), TokenAdded::Listed);
+    for token in [
+        issued_token(1, "ada"),
+        made(2, "ada", 1),
+        made(3, "bob", 2),
+        issued_token(4, "ada"),
+        made(5, "ada", 4),
+    ] {
+        assert_eq!(store.add_token(&token, room).await.unwrap(), AddTokenOutcome::Listed);
     }
-    let gone = store.revoke_token(&token(1, "").id, of("ada"), at(10)).await.unwrap();
+    let gone =
+        store.revoke_token(&issued_token(1, "").id, subject_scope("ada"), at_second(10)).await.unwrap();
     let mut names: Vec<_> = gone.into_iter().map(|token| token.name).collect();
     names.sort();
     assert_eq!(names, ["token 1", "token 2", "token 3"]);
-    assert_eq!(store.revoked_tokens(at(10)).await.unwrap().len(), 3);
-    assert_eq!(store.add_token(&made(6, "ada", 2), room).await.unwrap(), TokenAdded::Revoked);
-    assert_eq!(store.add_token(&made(7, "ada", 4), room).await.unwrap(), TokenAdded::Listed);
+    assert_eq!(store.revoked_tokens(at_second(10)).await.unwrap().len(), 3);
+    assert_eq!(store.add_token(&made(6, "ada", 2), room).await.unwrap(), AddTokenOutcome::Revoked);
+    assert_eq!(store.add_token(&made(7, "ada", 4), room).await.unwrap(), AddTokenOutcome::Listed);
 }
 
 /// A token between has ended, or one was never listed: what was made with it is reached all the same.
-pub async fn what_a_token_made_is_called_back_also_where_that_one_is_gone(store: &impl Store) {
-    let room = TokenRoom { of_subject: 9, of_all: 9 };
+pub async fn what_a_token_made_is_called_back_also_where_that_one_is_gone(store: &impl FullStore) {
+    let room = TokenQuota { of_subject: 9, of_all: 9 };
     let made = |number: u8, with: u8, ends| IssuedToken {
         made_with: Some(TokenId::from_bytes([with; 16])),
-        expires_at: at(ends),
-        ..token(number, "ada")
+        expires_at: at_second(ends),
+        ..issued_token(number, "ada")
     };
-    for token in [token(1, "ada"), made(2, 1, 20), made(3, 2, 500), made(5, 9, 500)] {
-        assert_eq!(store.add_token(&token, room).await.unwrap(), TokenAdded::Listed);
+    for token in [issued_token(1, "ada"), made(2, 1, 20), made(3, 2, 500), made(5, 9, 500)] {
+        assert_eq!(store.add_token(&token, room).await.unwrap(), AddTokenOutcome::Listed);
     }
-    store.forget_tokens(at(300)).await.unwrap();
-    let left = store.issued(ALL, None, 9).await.unwrap();
+    store.remove_expired_tokens(at_second(300)).await.unwrap();
+    let left = store.list_tokens(ALL, None, 9).await.unwrap();
     assert_eq!(left.len(), 4, "each of them has one that lives, or lives");
     let names = |gone: Vec<IssuedToken>| {
         let mut names: Vec<_> = gone.into_iter().map(|token| token.name).collect();
         names.sort();
         names
     };
-    let gone = store.revoke_token(&token(1, "").id, ALL, at(300)).await.unwrap();
+    let gone = store.revoke_token(&issued_token(1, "").id, ALL, at_second(300)).await.unwrap();
     assert_eq!(names(gone), ["token 1", "token 2", "token 3"]);
-    assert!(store.revoke_token(&token(9, "").id, of("ada"), at(300)).await.unwrap().is_empty());
-    assert_eq!(names(store.revoke_token(&token(9, "").id, ALL, at(300)).await.unwrap()), ["token 5"]);
+    assert!(
+        store
+            .revoke_token(&issued_token(9, "").id, subject_scope("ada"), at_second(300))
+            .await
+            .unwrap()
+            .is_empty()
+    );
+    assert_eq!(
+        names(store.revoke_token(&issued_token(9, "").id, ALL, at_second(300)).await.unwrap()),
+        ["token 5"]
+    );
     for _ in 0..3 {
-        store.forget_tokens(at(600)).await.unwrap();
+        store.remove_expired_tokens(at_second(600)).await.unwrap();
     }
-    assert!(store.issued(ALL, None, 9).await.unwrap().is_empty());
+    assert!(store.list_tokens(ALL, None, 9).await.unwrap().is_empty());
 }

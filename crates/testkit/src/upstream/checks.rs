@@ -3,7 +3,7 @@
 use http::HeaderMap;
 use serde_json::{Value, json};
 
-use super::message::{Failure, MODERN, OWN};
+use super::message::{META_PREFIX, MODERN, RpcFailure};
 
 /// Methods that the modern era knows. Anything else is refused before its parameters are looked at.
 const METHODS: [&str; 13] = [
@@ -23,51 +23,55 @@ const METHODS: [&str; 13] = [
 ];
 
 /// The fields of `_meta`. They go for every transport.
-pub(super) fn meta(message: &Value, versions: &[&str]) -> Result<(), Failure> {
+pub(super) fn check_meta(message: &Value, versions: &[&str]) -> Result<(), RpcFailure> {
     let meta = &message["params"]["_meta"];
-    let Some(version) = meta[format!("{OWN}protocolVersion")].as_str() else {
-        return Err(Failure::bad_meta(format!("_meta has no {OWN}protocolVersion")));
+    let Some(version) = meta[format!("{META_PREFIX}protocolVersion")].as_str() else {
+        return Err(RpcFailure::bad_meta(format!("_meta has no {META_PREFIX}protocolVersion")));
     };
-    if !meta[format!("{OWN}clientCapabilities")].is_object() {
-        return Err(Failure::bad_meta(format!("_meta has no {OWN}clientCapabilities")));
+    if !meta[format!("{META_PREFIX}clientCapabilities")].is_object() {
+        return Err(RpcFailure::bad_meta(format!("_meta has no {META_PREFIX}clientCapabilities")));
     }
     if version != MODERN || !versions.contains(&MODERN) {
         let data = json!({ "supported": versions, "requested": version });
-        return Err(Failure::new(-32022, 400, "Unsupported protocol version").with(data));
+        return Err(RpcFailure::new(-32022, 400, "Unsupported protocol version").with_data(data));
     }
     Ok(())
 }
 
 /// The headers that mirror the body. They go for HTTP only.
-pub(super) fn headers(headers: &HeaderMap, message: &Value) -> Result<(), Failure> {
+pub(super) fn check_headers(headers: &HeaderMap, message: &Value) -> Result<(), RpcFailure> {
     let params = &message["params"];
     let method = message["method"].as_str().unwrap_or_default();
-    mirrors(headers, "mcp-method", method)?;
+    check_mirrored(headers, "mcp-method", method)?;
     let name = match method {
         "tools/call" | "prompts/get" => params["name"].as_str(),
         "resources/read" => params["uri"].as_str(),
         "tasks/get" | "tasks/update" | "tasks/cancel" => params["taskId"].as_str(),
         _ => None,
     };
-    name.map_or(Ok(()), |name| mirrors(headers, "mcp-name", name))
+    name.map_or(Ok(()), |name| check_mirrored(headers, "mcp-name", name))
 }
 
 /// The version in the header is that of the body.
-pub(super) fn version(headers: &HeaderMap, message: &Value) -> Result<(), Failure> {
-    match message["params"]["_meta"][format!("{OWN}protocolVersion")].as_str() {
-        Some(version) => mirrors(headers, "mcp-protocol-version", version),
+pub(super) fn check_version(headers: &HeaderMap, message: &Value) -> Result<(), RpcFailure> {
+    match message["params"]["_meta"][format!("{META_PREFIX}protocolVersion")].as_str() {
+        Some(version) => check_mirrored(headers, "mcp-protocol-version", version),
         None => Ok(()),
     }
 }
 
 /// The method is one of the modern era.
-pub(super) fn method(message: &Value) -> Result<(), Failure> {
+pub(super) fn check_method(message: &Value) -> Result<(), RpcFailure> {
     let method = message["method"].as_str().unwrap_or_default();
-    if METHODS.contains(&method) { Ok(()) } else { Err(Failure::no_method(method)) }
+    if METHODS.contains(&method) { Ok(()) } else { Err(RpcFailure::method_not_found(method)) }
 }
 
 /// The arguments that the tool wants mirrored are in the headers, and nothing else is.
-pub(super) fn arguments(headers: &HeaderMap, schema: &Value, arguments: &Value) -> Result<(), Failure> {
+pub(super) fn check_arguments(
+    headers: &HeaderMap,
+    schema: &Value,
+    arguments: &Value,
+) -> Result<(), RpcFailure> {
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
         let argument = &arguments[name];
         if let Some(header) = property["x-mcp-header"].as_str() {
@@ -78,41 +82,43 @@ pub(super) fn arguments(headers: &HeaderMap, schema: &Value, arguments: &Value) 
                 Value::Null | Value::Array(_) | Value::Object(_) => None,
             };
             match plain {
-                Some(plain) => mirrors(headers, &header, &plain)?,
+                Some(plain) => check_mirrored(headers, &header, &plain)?,
                 None if headers.contains_key(&header) => {
-                    return Err(Failure::header(format!("{header} is there, but {name} is not")));
+                    return Err(RpcFailure::header_mismatch(format!("{header} is there, but {name} is not")));
                 }
                 None => {}
             }
         }
-        self::arguments(headers, property, argument)?;
+        self::check_arguments(headers, property, argument)?;
     }
     Ok(())
 }
 
-fn mirrors(headers: &HeaderMap, name: &str, body: &str) -> Result<(), Failure> {
+fn check_mirrored(headers: &HeaderMap, name: &str, body: &str) -> Result<(), RpcFailure> {
     let mut values = headers.get_all(name).iter();
     let (Some(value), None) = (values.next(), values.next()) else {
-        return Err(Failure::header(format!("{name} has to be there once")));
+        return Err(RpcFailure::header_mismatch(format!("{name} has to be there once")));
     };
-    let decoded = value.to_str().ok().and_then(|value| decode(value.trim()));
+    let decoded = value.to_str().ok().and_then(|value| decode_header(value.trim()));
     match decoded {
         Some(value) if value == body => Ok(()),
-        Some(value) => Err(Failure::header(format!("{name} is {value}, but the body says {body}"))),
-        None => Err(Failure::header(format!("{name} is neither plain text nor valid Base64"))),
+        Some(value) => {
+            Err(RpcFailure::header_mismatch(format!("{name} is {value}, but the body says {body}")))
+        }
+        None => Err(RpcFailure::header_mismatch(format!("{name} is neither plain text nor valid Base64"))),
     }
 }
 
 /// A header's value, out of `=?base64?…?=` where it is wrapped so.
-fn decode(value: &str) -> Option<String> {
+fn decode_header(value: &str) -> Option<String> {
     let Some(inner) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
         return Some(value.to_owned());
     };
-    String::from_utf8(base64(inner)?).ok()
+    String::from_utf8(decode_base64(inner)?).ok()
 }
 
 /// Strict: the padding has to be right.
-fn base64(text: &str) -> Option<Vec<u8>> {
+fn decode_base64(text: &str) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(4) {
         return None;
     }
@@ -146,12 +152,12 @@ mod tests {
 
     #[test]
     fn reads_wrapped_values_strictly() {
-        assert_eq!(decode("plain").as_deref(), Some("plain"));
-        assert_eq!(decode("=?base64?SGVsbG8=?=").as_deref(), Some("Hello"));
-        assert_eq!(decode("=?base64?SGk=?=").as_deref(), Some("Hi"));
-        assert_eq!(decode("=?base64?w6TDtsO8?=").as_deref(), Some("äöü"));
-        assert_eq!(decode("=?base64?SGVsbG8?="), None);
-        assert_eq!(decode("=?base64?SGVs!!!bG8=?="), None);
-        assert_eq!(decode("=?base64?SGVsbG8=").as_deref(), Some("=?base64?SGVsbG8="));
+        assert_eq!(decode_header("plain").as_deref(), Some("plain"));
+        assert_eq!(decode_header("=?base64?SGVsbG8=?=").as_deref(), Some("Hello"));
+        assert_eq!(decode_header("=?base64?SGk=?=").as_deref(), Some("Hi"));
+        assert_eq!(decode_header("=?base64?w6TDtsO8?=").as_deref(), Some("äöü"));
+        assert_eq!(decode_header("=?base64?SGVsbG8?="), None);
+        assert_eq!(decode_header("=?base64?SGVs!!!bG8=?="), None);
+        assert_eq!(decode_header("=?base64?SGVsbG8=").as_deref(), Some("=?base64?SGVsbG8="));
     }
 }

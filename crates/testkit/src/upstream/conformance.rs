@@ -4,9 +4,10 @@
 use serde_json::{Value, json};
 
 use super::{
-    asks, jobs,
-    message::{Call, Failure, text, tool_error},
-    state::{Inner, List},
+    jobs,
+    message::{RpcFailure, UpstreamCall, text_result, tool_error},
+    questions,
+    state::{OfferListKind, UpstreamShared},
 };
 
 /// A red pixel.
@@ -16,7 +17,7 @@ pub(super) const PNG: &str =
 /// Silence.
 const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=";
 
-fn tool(name: &str, description: &str) -> Value {
+fn tool_definition(name: &str, description: &str) -> Value {
     json!({
         "name": name,
         "description": description,
@@ -37,7 +38,7 @@ fn tool_with(name: &str, description: &str, argument: &str, about: &str) -> Valu
 }
 
 /// The tools of the suite. The first one has to run without arguments: the suite calls whichever is first.
-pub(super) fn definitions() -> Vec<Value> {
+pub(super) fn conformance_tools() -> Vec<Value> {
     let mut tools: Vec<_> = [
         ("test_simple_text", "Answers a text."),
         ("test_image_content", "Answers an image."),
@@ -54,9 +55,9 @@ pub(super) fn definitions() -> Vec<Value> {
         ("test_trigger_resource_update", "Changes the watched resource."),
         ("test_reconnection", "Ends its stream before the answer, which waits for a reconnection."),
     ]
-    .map(|(name, description)| tool(name, description))
+    .map(|(name, description)| tool_definition(name, description))
     .into();
-    tools.extend(asks::TOOLS.map(|(name, description)| tool(name, description)));
+    tools.extend(questions::TOOLS.map(|(name, description)| tool_definition(name, description)));
     tools.push(tool_with("test_sampling", "Asks the client's model.", "prompt", "What to ask"));
     tools.push(tool_with("test_elicitation", "Asks the user.", "message", "What to show"));
     tools.push(json!({
@@ -106,76 +107,84 @@ fn json_schema_tool() -> Value {
     })
 }
 
-fn resource(uri: &str, mime: &str, text: &str) -> Value {
+fn resource_block(uri: &str, mime: &str, text: &str) -> Value {
     json!({ "type": "resource", "resource": { "uri": uri, "mimeType": mime, "text": text } })
 }
 
 /// Answers a tool of the suite. None where it is not one of them.
-pub(super) async fn call(inner: &Inner, call: &Call) -> Option<Result<Value, Failure>> {
+pub(super) async fn call_conformance_tool(
+    inner: &UpstreamShared,
+    call: &UpstreamCall,
+) -> Option<Result<Value, RpcFailure>> {
     let image = json!({ "type": "image", "data": PNG, "mimeType": "image/png" });
     Some(Ok(match call.target() {
-        "test_simple_text" => text("This is a simple text response for testing."),
+        "test_simple_text" => text_result("This is a simple text response for testing."),
         "test_image_content" => json!({ "content": [image] }),
         "test_audio_content" => {
             json!({ "content": [{ "type": "audio", "data": WAV, "mimeType": "audio/wav" }] })
         }
         "test_embedded_resource" => {
             let text = "This is an embedded resource content.";
-            json!({ "content": [resource("test://embedded-resource", "text/plain", text)] })
+            json!({ "content": [resource_block("test://embedded-resource", "text/plain", text)] })
         }
         "test_multiple_content_types" => json!({ "content": [
             { "type": "text", "text": "Multiple content types test:" },
             image,
-            resource("test://mixed-content-resource", "application/json", r#"{"test":"data","value":123}"#),
+            resource_block("test://mixed-content-resource", "application/json", r#"{"test":"data","value":123}"#),
         ] }),
         "test_tool_with_logging" => {
             for line in ["Tool execution started", "Tool processing data", "Tool execution completed"] {
-                call.log("info", line).await;
+                call.send_log("info", line).await;
             }
-            text("Logged three times.")
+            text_result("Logged three times.")
         }
         "test_logging_tool" => {
-            call.log("info", "This is the log").await;
-            text("Logged once.")
+            call.send_log("info", "This is the log").await;
+            text_result("Logged once.")
         }
         "test_error_handling" => tool_error("This tool intentionally returns an error for testing"),
         "test_tool_with_progress" => {
             for progress in [0, 50, 100] {
-                call.progress(progress, 100).await;
+                call.report_progress(progress, 100).await;
             }
-            text("Progress was reported.")
+            text_result("Progress was reported.")
         }
-        "test_missing_capability" if call.client_can("sampling") => text("The client can sample."),
-        "test_missing_capability" => return Some(Err(Failure::capability(json!({ "sampling": {} })))),
+        "test_missing_capability" if call.client_can("sampling") => text_result("The client can sample."),
+        "test_missing_capability" => {
+            return Some(Err(RpcFailure::missing_capability(json!({ "sampling": {} }))));
+        }
         "test_trigger_tool_change" => {
-            inner.toggle(List::Tools, tool("test_changed_tool", "Comes and goes."));
-            text("The list of tools changed.")
+            inner.toggle_and_announce(
+                OfferListKind::Tools,
+                tool_definition("test_changed_tool", "Comes and goes."),
+            );
+            text_result("The list of tools changed.")
         }
         "test_trigger_prompt_change" => {
             let prompt = json!({ "name": "test_changed_prompt", "description": "Comes and goes." });
-            inner.toggle(List::Prompts, prompt);
-            text("The list of prompts changed.")
+            inner.toggle_and_announce(OfferListKind::Prompts, prompt);
+            text_result("The list of prompts changed.")
         }
         "test_trigger_resource_update" => {
-            inner.updated("test://watched-resource");
-            text("The watched resource changed.")
+            inner.announce_resource("test://watched-resource");
+            text_result("The watched resource changed.")
         }
-        "test_reconnection" => text("The answer came after the reconnection."),
+        "test_reconnection" => text_result("The answer came after the reconnection."),
         "test_x_mcp_header" => {
-            text(format!("region={} shard={}", call.argument("region"), call.argument("shard")))
+            text_result(format!("region={} shard={}", call.argument("region"), call.argument("shard")))
         }
-        "json_schema_2020_12_tool" => text("The schema was kept."),
-        name => match asks::call(inner, call, name).await {
+        "json_schema_2020_12_tool" => text_result("The schema was kept."),
+        name => match questions::call_asking_tool(inner, call, name).await {
             Some(answer) => return Some(answer),
-            None => return jobs::call(inner, call).await,
+            None => return jobs::call_job_tool(inner, call).await,
         },
     }))
 }
 
-impl Inner {
+impl UpstreamShared {
     /// Changes a list for real, so that whoever reads it again sees a difference, and says so.
-    fn toggle(&self, list: List, item: Value) {
-        self.script.lock().unwrap().lists.toggle(list, item);
-        self.announce(list);
+    fn toggle_and_announce(&self, list: OfferListKind, item: Value) {
+        self.script.lock().unwrap().lists.toggle_item(list, item);
+        self.announce_list(list);
     }
 }

@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::{
-    asks::{self, Gathered, Question, form},
-    message::{Call, Failure, text, tool_error},
-    state::Inner,
+    message::{RpcFailure, UpstreamCall, text_result, tool_error},
+    questions::{self, ClientQuestion, GatherOutcome, form_question},
+    state::UpstreamShared,
 };
 
 /// The name of the extension.
@@ -35,7 +35,7 @@ const TOOLS: [(&str, &str, &str); 6] = [
     ("test_tool_with_task", "Asks first, and then becomes a task.", "required"),
 ];
 
-pub(super) fn definitions() -> Vec<Value> {
+pub(super) fn job_tools() -> Vec<Value> {
     let greet = json!({
         "name": "greet",
         "description": "Greets.",
@@ -60,20 +60,20 @@ pub(super) fn definitions() -> Vec<Value> {
 
 /// What a job comes to.
 #[derive(Clone)]
-enum Outcome {
+enum JobOutcome {
     Result(Value),
     Error(Value),
 }
 
-struct Job {
+struct UpstreamJob {
     done_at: Instant,
-    outcome: Outcome,
+    outcome: JobOutcome,
     /// What it still asks for.
     open: Map<String, Value>,
     cancelled: bool,
 }
 
-impl Job {
+impl UpstreamJob {
     fn is_over(&self) -> bool {
         self.cancelled || (self.open.is_empty() && Instant::now() >= self.done_at)
     }
@@ -83,8 +83,8 @@ impl Job {
             _ if self.cancelled => "cancelled",
             _ if !self.open.is_empty() => "input_required",
             _ if !self.is_over() => "working",
-            Outcome::Result(_) => "completed",
-            Outcome::Error(_) => "failed",
+            JobOutcome::Result(_) => "completed",
+            JobOutcome::Error(_) => "failed",
         }
     }
 
@@ -102,65 +102,68 @@ impl Job {
 
 /// The jobs of an upstream.
 #[derive(Default)]
-pub(super) struct Jobs(Mutex<HashMap<String, Job>>);
+pub(super) struct JobTable(Mutex<HashMap<String, UpstreamJob>>);
 
-fn declared(call: &Call) -> bool {
+fn declares_tasks(call: &UpstreamCall) -> bool {
     call.is_modern() && call.own_meta("clientCapabilities")["extensions"][EXTENSION].is_object()
 }
 
-fn undeclared() -> Failure {
-    Failure::capability(json!({ "extensions": { EXTENSION: {} } }))
+fn missing_tasks_failure() -> RpcFailure {
+    RpcFailure::missing_capability(json!({ "extensions": { EXTENSION: {} } }))
 }
 
 /// Answers a tool of the extension. None where it is not one.
-pub(super) async fn call(inner: &Inner, call: &Call) -> Option<Result<Value, Failure>> {
+pub(super) async fn call_job_tool(
+    inner: &UpstreamShared,
+    call: &UpstreamCall,
+) -> Option<Result<Value, RpcFailure>> {
     if call.target() == "greet" {
         let name = call.argument("name").as_str().unwrap_or("stranger");
-        return Some(Ok(text(format!("Hello, {name}!"))));
+        return Some(Ok(text_result(format!("Hello, {name}!"))));
     }
     let (name, _, support) = TOOLS.into_iter().find(|(name, ..)| *name == call.target())?;
     let seconds = call.argument("seconds").as_u64().unwrap_or(0).min(MAX_SECONDS);
     let wait = Duration::from_secs(seconds);
-    if !declared(call) {
+    if !declares_tasks(call) {
         return Some(match support {
-            "required" if call.is_modern() => Err(undeclared()),
+            "required" if call.is_modern() => Err(missing_tasks_failure()),
             "required" => Ok(tool_error("This tool runs only as a task.")),
             _ => {
                 tokio::time::sleep(wait).await;
-                Ok(text("Computed."))
+                Ok(text_result("Computed."))
             }
         });
     }
-    let (mut open, mut outcome) = (Vec::new(), Outcome::Result(text("Done.")));
-    let confirm = |key| form(key, "Are you sure?", json!({ "confirm": { "type": "boolean" } }));
+    let (mut open, mut outcome) = (Vec::new(), JobOutcome::Result(text_result("Done.")));
+    let confirm = |key| form_question(key, "Are you sure?", json!({ "confirm": { "type": "boolean" } }));
     match name {
-        "failing_job" => outcome = Outcome::Result(tool_error("The job failed.")),
+        "failing_job" => outcome = JobOutcome::Result(tool_error("The job failed.")),
         "protocol_error_job" => {
-            outcome = Outcome::Error(json!({ "code": -32603, "message": "The job broke." }))
+            outcome = JobOutcome::Error(json!({ "code": -32603, "message": "The job broke." }))
         }
         "confirm_delete" => open = vec![confirm("confirm")],
         "multi_input" => open = vec![confirm("first"), confirm("second")],
-        "test_tool_with_task" => match asks::user_name(inner, call).await {
-            Ok(Gathered::All(answers)) => {
+        "test_tool_with_task" => match questions::ask_user_name(inner, call).await {
+            Ok(GatherOutcome::All(answers)) => {
                 let name = answers["user_name"]["content"]["name"].as_str().unwrap_or("stranger");
-                outcome = Outcome::Result(text(format!("Hello, {name}!")));
+                outcome = JobOutcome::Result(text_result(format!("Hello, {name}!")));
             }
-            Ok(Gathered::Not(result)) => return Some(Ok(result)),
+            Ok(GatherOutcome::Respond(result)) => return Some(Ok(result)),
             Err(failure) => return Some(Err(failure)),
         },
         _ => {}
     }
-    let open = open.iter().map(Question::entry).collect();
-    Some(inner.begin_job(Job { done_at: Instant::now() + wait, outcome, open, cancelled: false }))
+    let open = open.iter().map(ClientQuestion::to_entry).collect();
+    Some(inner.begin_job(UpstreamJob { done_at: Instant::now() + wait, outcome, open, cancelled: false }))
 }
 
-impl Inner {
-    fn begin_job(&self, job: Job) -> Result<Value, Failure> {
+impl UpstreamShared {
+    fn begin_job(&self, job: UpstreamJob) -> Result<Value, RpcFailure> {
         let mut jobs = self.jobs.0.lock().unwrap();
         if jobs.len() >= MAX_JOBS {
-            return Err(Failure::new(-32603, 200, "there are too many tasks"));
+            return Err(RpcFailure::new(-32603, 200, "there are too many tasks"));
         }
-        let id = format!("task-{}", self.number());
+        let id = format!("task-{}", self.next_number());
         let mut created = job.describe(&id);
         created["resultType"] = json!("task");
         jobs.insert(id, job);
@@ -168,13 +171,14 @@ impl Inner {
     }
 
     /// `tasks/get`, `tasks/update` and `tasks/cancel`.
-    pub(super) fn job(&self, call: &Call) -> Result<Value, Failure> {
-        if !declared(call) {
-            return Err(undeclared());
+    pub(super) fn handle_task(&self, call: &UpstreamCall) -> Result<Value, RpcFailure> {
+        if !declares_tasks(call) {
+            return Err(missing_tasks_failure());
         }
         let id = call.params["taskId"].as_str().unwrap_or_default();
         let mut jobs = self.jobs.0.lock().unwrap();
-        let job = jobs.get_mut(id).ok_or_else(|| Failure::params(format!("Unknown task: {id}")))?;
+        let job =
+            jobs.get_mut(id).ok_or_else(|| RpcFailure::invalid_params(format!("Unknown task: {id}")))?;
         match call.method.as_str() {
             "tasks/update" => {
                 let given = call.params["inputResponses"].as_object();
@@ -189,8 +193,8 @@ impl Inner {
                 let mut told = job.describe(id);
                 match (job.status(), &job.outcome) {
                     ("input_required", _) => told["inputRequests"] = Value::Object(job.open.clone()),
-                    ("completed", Outcome::Result(result)) => told["result"] = result.clone(),
-                    ("failed", Outcome::Error(error)) => told["error"] = error.clone(),
+                    ("completed", JobOutcome::Result(result)) => told["result"] = result.clone(),
+                    ("failed", JobOutcome::Error(error)) => told["error"] = error.clone(),
                     _ => {}
                 }
                 Ok(told)
@@ -202,14 +206,14 @@ impl Inner {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::upstream::Options;
+    use crate::upstream::UpstreamOptions;
 
     #[test]
     fn only_so_many_tasks_are_kept() {
-        let inner = Inner::new(Options::default());
-        let job = || Job {
+        let inner = UpstreamShared::new(UpstreamOptions::default());
+        let job = || UpstreamJob {
             done_at: Instant::now(),
-            outcome: Outcome::Result(json!({})),
+            outcome: JobOutcome::Result(json!({})),
             open: Map::new(),
             cancelled: false,
         };

@@ -7,65 +7,65 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    message::{Call, Failure, OWN, Out},
-    state::{Inner, List},
+    message::{AnswerStep, META_PREFIX, RpcFailure, UpstreamCall},
+    state::{OfferListKind, UpstreamShared},
 };
 
-struct Listener {
+struct ListenRequest {
     number: u64,
     id: Value,
     granted: Value,
-    out: mpsc::Sender<Out>,
+    out: mpsc::Sender<AnswerStep>,
     end: CancellationToken,
 }
 
-impl Listener {
-    fn tagged(&self, method: &str, mut params: Value) -> Value {
-        params["_meta"] = json!({ format!("{OWN}subscriptionId"): self.id });
+impl ListenRequest {
+    fn tag_message(&self, method: &str, mut params: Value) -> Value {
+        params["_meta"] = json!({ format!("{META_PREFIX}subscriptionId"): self.id });
         json!({ "jsonrpc": "2.0", "method": method, "params": params })
     }
 }
 
 /// The open listen requests.
 #[derive(Default)]
-pub(super) struct Listeners(Mutex<Vec<Listener>>);
+pub(super) struct ListenerTable(Mutex<Vec<ListenRequest>>);
 
 /// Takes a listener off the list when its request is over, however that came.
-struct Leaving<'a>(&'a Inner, u64);
+struct ListenerGuard<'a>(&'a UpstreamShared, u64);
 
-impl Drop for Leaving<'_> {
+impl Drop for ListenerGuard<'_> {
     fn drop(&mut self) {
         self.0.listeners.0.lock().unwrap().retain(|listener| listener.number != self.1);
         self.0.changed.notify_waiters();
     }
 }
 
-impl Inner {
+impl UpstreamShared {
     /// Answers only when the upstream ends the subscription.
-    pub(super) async fn listen(&self, call: &Call) -> Result<Value, Failure> {
+    pub(super) async fn handle_listen(&self, call: &UpstreamCall) -> Result<Value, RpcFailure> {
         let wanted = &call.params["notifications"];
         if !wanted.is_object() {
-            return Err(Failure::params("subscriptions/listen needs notifications"));
+            return Err(RpcFailure::invalid_params("subscriptions/listen needs notifications"));
         }
-        let (number, end) = (self.number(), CancellationToken::new());
-        let granted = self.granted(wanted);
+        let (number, end) = (self.next_number(), CancellationToken::new());
+        let granted = self.grant_notifications(wanted);
         let listener =
-            Listener { number, id: call.id.clone(), granted, out: call.out.clone(), end: end.clone() };
+            ListenRequest { number, id: call.id.clone(), granted, out: call.out.clone(), end: end.clone() };
         {
             // The acknowledgement goes out before anyone else can see the listener: it has to be first.
             let mut listeners = self.listeners.0.lock().unwrap();
             let params = json!({ "notifications": listener.granted });
-            let acknowledged = listener.tagged("notifications/subscriptions/acknowledged", params);
-            drop(listener.out.try_send(Out::Say(acknowledged)));
+            let acknowledged = listener.tag_message("notifications/subscriptions/acknowledged", params);
+            drop(listener.out.try_send(AnswerStep::Message(acknowledged)));
             listeners.push(listener);
         }
-        let _leaving = Leaving(self, number);
+        let _leaving = ListenerGuard(self, number);
         self.changed.notify_waiters();
         end.cancelled().await;
-        Ok(json!({ "_meta": { format!("{OWN}subscriptionId"): call.id } }))
+        Ok(json!({ "_meta": { format!("{META_PREFIX}subscriptionId"): call.id } }))
     }
 
-    fn granted(&self, wanted: &Value) -> Value {
+    fn grant_notifications(&self, wanted: &Value) -> Value {
         let can = self.capabilities();
         let mut granted = Map::new();
         for (key, list) in [
@@ -84,39 +84,44 @@ impl Inner {
     }
 
     /// Tells everyone who wants to know that a list changed.
-    pub(super) fn announce(&self, list: List) {
+    pub(super) fn announce_list(&self, list: OfferListKind) {
         let (key, method) = match list {
-            List::Tools => ("toolsListChanged", "notifications/tools/list_changed"),
-            List::Prompts => ("promptsListChanged", "notifications/prompts/list_changed"),
-            List::Resources | List::Templates => {
+            OfferListKind::Tools => ("toolsListChanged", "notifications/tools/list_changed"),
+            OfferListKind::Prompts => ("promptsListChanged", "notifications/prompts/list_changed"),
+            OfferListKind::Resources | OfferListKind::Templates => {
                 ("resourcesListChanged", "notifications/resources/list_changed")
             }
         };
         for listener in self.listeners.0.lock().unwrap().iter().filter(|known| known.granted[key] == true) {
-            drop(listener.out.try_send(Out::Say(listener.tagged(method, json!({})))));
+            drop(listener.out.try_send(AnswerStep::Message(listener.tag_message(method, json!({})))));
         }
         for session in self.script.lock().unwrap().sessions.values() {
-            session.tell(Out::Say(json!({ "jsonrpc": "2.0", "method": method })));
+            session.push_message(AnswerStep::Message(json!({ "jsonrpc": "2.0", "method": method })));
         }
     }
 
     /// Tells everyone who subscribed to a resource that it changed.
-    pub(super) fn updated(&self, uri: &str) {
+    pub(super) fn announce_resource(&self, uri: &str) {
         let method = "notifications/resources/updated";
         let params = json!({ "uri": uri });
         for listener in self.listeners.0.lock().unwrap().iter() {
             let uris = listener.granted["resourceSubscriptions"].as_array();
             if uris.is_some_and(|uris| uris.iter().any(|known| known == uri)) {
-                drop(listener.out.try_send(Out::Say(listener.tagged(method, params.clone()))));
+                drop(
+                    listener.out.try_send(AnswerStep::Message(listener.tag_message(method, params.clone()))),
+                );
             }
         }
-        for session in self.script.lock().unwrap().sessions.values().filter(|known| known.subscribed(uri)) {
-            session.tell(Out::Say(json!({ "jsonrpc": "2.0", "method": method, "params": params })));
+        for session in self.script.lock().unwrap().sessions.values().filter(|known| known.is_subscribed(uri))
+        {
+            session.push_message(AnswerStep::Message(
+                json!({ "jsonrpc": "2.0", "method": method, "params": params }),
+            ));
         }
     }
 
     /// How many streams are open that would hear of a change.
-    pub(super) fn listening(&self) -> usize {
+    pub(super) fn listening_count(&self) -> usize {
         let sessions = self.script.lock().unwrap();
         let legacy = sessions.sessions.values().filter(|session| session.is_open()).count();
         drop(sessions);
@@ -129,17 +134,17 @@ impl Inner {
             listener.end.cancel();
         }
         for session in self.script.lock().unwrap().sessions.values() {
-            session.close();
+            session.close_stream();
         }
     }
 
     /// Breaks every stream off without a word.
     pub(super) fn cut_listening(&self) {
         for listener in self.listeners.0.lock().unwrap().iter() {
-            drop(listener.out.try_send(Out::Cut));
+            drop(listener.out.try_send(AnswerStep::Cut));
         }
         for session in self.script.lock().unwrap().sessions.values() {
-            session.tell(Out::Cut);
+            session.push_message(AnswerStep::Cut);
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
-use super::sessions::Session;
+use super::sessions::LegacySession;
 
 /// The revision without a handshake.
 pub const MODERN: &str = "2026-07-28";
@@ -12,7 +12,7 @@ pub const MODERN: &str = "2026-07-28";
 pub const LEGACY: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
 
 /// Prefix of the keys that the specification owns in `_meta`.
-pub(super) const OWN: &str = "io.modelcontextprotocol/";
+pub(super) const META_PREFIX: &str = "io.modelcontextprotocol/";
 
 /// Messages that one stream may hold before its reader takes them.
 pub(super) const QUEUE: usize = 1_024;
@@ -21,15 +21,15 @@ pub(super) const QUEUE: usize = 1_024;
 const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 /// How urgent a log level is; an unknown one counts as the lowest.
-pub(super) fn urgency(level: &str) -> usize {
+pub(super) fn level_rank(level: &str) -> usize {
     LEVELS.iter().position(|known| *known == level).unwrap_or(0)
 }
 
 /// One step of an answer, on its way to whatever transport asked.
 #[derive(Debug)]
-pub(super) enum Out {
+pub(super) enum AnswerStep {
     /// A message before the answer: a notification, or a request of the server's own.
-    Say(Value),
+    Message(Value),
     /// The answer, and the status that HTTP gives it when nothing was said before.
     Answer(u16, Value),
     /// Bytes instead of an answer.
@@ -44,7 +44,7 @@ pub(super) enum Out {
 
 /// An error answer.
 #[derive(Debug, Clone)]
-pub(super) struct Failure {
+pub(super) struct RpcFailure {
     pub(super) code: i64,
     pub(super) message: String,
     pub(super) data: Option<Value>,
@@ -52,13 +52,13 @@ pub(super) struct Failure {
     pub(super) status: u16,
 }
 
-impl Failure {
+impl RpcFailure {
     pub(super) fn new(code: i64, status: u16, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: None, status }
     }
 
     /// The parameters are wrong; raised by a handler.
-    pub(super) fn params(message: impl Into<String>) -> Self {
+    pub(super) fn invalid_params(message: impl Into<String>) -> Self {
         Self::new(-32602, 200, message)
     }
 
@@ -67,26 +67,26 @@ impl Failure {
         Self::new(-32602, 400, message)
     }
 
-    pub(super) fn header(message: impl Into<String>) -> Self {
+    pub(super) fn header_mismatch(message: impl Into<String>) -> Self {
         Self::new(-32020, 400, message)
     }
 
-    pub(super) fn no_method(method: &str) -> Self {
+    pub(super) fn method_not_found(method: &str) -> Self {
         Self::new(-32601, 404, format!("Method not found: {method}"))
     }
 
-    pub(super) fn capability(required: Value) -> Self {
+    pub(super) fn missing_capability(required: Value) -> Self {
         Self::new(-32021, 400, "Missing required client capability")
-            .with(json!({ "requiredCapabilities": required }))
+            .with_data(json!({ "requiredCapabilities": required }))
     }
 
-    pub(super) fn with(mut self, data: Value) -> Self {
+    pub(super) fn with_data(mut self, data: Value) -> Self {
         self.data = Some(data);
         self
     }
 
     /// The message; without an id where none is known.
-    pub(super) fn message(&self, id: Option<&Value>) -> Value {
+    pub(super) fn to_message(&self, id: Option<&Value>) -> Value {
         let mut error = json!({ "code": self.code, "message": self.message });
         if let Some(data) = &self.data {
             error["data"] = data.clone();
@@ -101,23 +101,23 @@ impl Failure {
 
 /// Which wire a request came on.
 #[derive(Clone)]
-pub(super) enum Side {
+pub(super) enum RequestEra {
     Modern,
-    Legacy(std::sync::Arc<Session>),
+    Legacy(std::sync::Arc<LegacySession>),
 }
 
 /// One request to answer.
 #[derive(Clone)]
-pub(super) struct Call {
+pub(super) struct UpstreamCall {
     pub(super) id: Value,
     pub(super) method: String,
     pub(super) params: Value,
-    pub(super) side: Side,
+    pub(super) side: RequestEra,
     /// Where its answer and whatever precedes it goes.
-    pub(super) out: mpsc::Sender<Out>,
+    pub(super) out: mpsc::Sender<AnswerStep>,
 }
 
-impl Call {
+impl UpstreamCall {
     /// The tool, prompt or resource that it names.
     pub(super) fn target(&self) -> &str {
         self.params["name"].as_str().or_else(|| self.params["uri"].as_str()).unwrap_or_default()
@@ -128,73 +128,73 @@ impl Call {
     }
 
     pub(super) fn is_modern(&self) -> bool {
-        matches!(self.side, Side::Modern)
+        matches!(self.side, RequestEra::Modern)
     }
 
     /// One of the specification's own keys in `_meta`.
     pub(super) fn own_meta(&self, key: &str) -> &Value {
-        &self.params["_meta"][format!("{OWN}{key}")]
+        &self.params["_meta"][format!("{META_PREFIX}{key}")]
     }
 
     /// What the client says it can do.
     pub(super) fn client_can(&self, capability: &str) -> bool {
         match &self.side {
-            Side::Modern => self.own_meta("clientCapabilities")[capability].is_object(),
-            Side::Legacy(session) => session.capabilities[capability].is_object(),
+            RequestEra::Modern => self.own_meta("clientCapabilities")[capability].is_object(),
+            RequestEra::Legacy(session) => session.capabilities[capability].is_object(),
         }
     }
 
     /// Says something before the answer. Whether anybody still listens is not this call's concern.
-    pub(super) async fn say(&self, method: &str, params: Value) {
+    pub(super) async fn notify(&self, method: &str, params: Value) {
         let message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
-        drop(self.out.send(Out::Say(message)).await);
+        drop(self.out.send(AnswerStep::Message(message)).await);
     }
 
     /// Reports progress if the client asked for it.
-    pub(super) async fn progress(&self, progress: u64, total: u64) {
+    pub(super) async fn report_progress(&self, progress: u64, total: u64) {
         let token = &self.params["_meta"]["progressToken"];
         if !token.is_null() {
             let params = json!({ "progressToken": token, "progress": progress, "total": total });
-            self.say("notifications/progress", params).await;
+            self.notify("notifications/progress", params).await;
         }
     }
 
     /// Logs if the client wants this level: in the modern era only when the request names one.
-    pub(super) async fn log(&self, level: &str, data: &str) {
+    pub(super) async fn send_log(&self, level: &str, data: &str) {
         let wanted = match &self.side {
-            Side::Modern => self.own_meta("logLevel").as_str().map(urgency),
-            Side::Legacy(session) => Some(session.level()),
+            RequestEra::Modern => self.own_meta("logLevel").as_str().map(level_rank),
+            RequestEra::Legacy(session) => Some(session.log_level()),
         };
-        if wanted.is_some_and(|wanted| urgency(level) >= wanted) {
+        if wanted.is_some_and(|wanted| level_rank(level) >= wanted) {
             let params = json!({ "level": level, "logger": "fixture", "data": data });
-            self.say("notifications/message", params).await;
+            self.notify("notifications/message", params).await;
         }
     }
 
     /// The last word.
-    pub(super) async fn answer(&self, answer: Result<Value, Failure>, server: &Value) {
+    pub(super) async fn send_answer(&self, answer: Result<Value, RpcFailure>, server: &Value) {
         let (status, message) = match answer {
-            Ok(result) => (200, self.result(result, server)),
+            Ok(result) => (200, self.build_result(result, server)),
             Err(failure) => {
                 let status = if self.is_modern() { failure.status } else { 200 };
-                (status, failure.message(Some(&self.id)))
+                (status, failure.to_message(Some(&self.id)))
             }
         };
-        drop(self.out.send(Out::Answer(status, message)).await);
+        drop(self.out.send(AnswerStep::Answer(status, message)).await);
     }
 
-    fn result(&self, mut result: Value, server: &Value) -> Value {
+    fn build_result(&self, mut result: Value, server: &Value) -> Value {
         if let (true, Some(fields)) = (self.is_modern(), result.as_object_mut()) {
             fields.entry("resultType").or_insert_with(|| json!("complete"));
             let meta = fields.entry("_meta").or_insert_with(|| Value::Object(Map::new()));
-            meta[format!("{OWN}serverInfo")] = server.clone();
+            meta[format!("{META_PREFIX}serverInfo")] = server.clone();
         }
         json!({ "jsonrpc": "2.0", "id": self.id, "result": result })
     }
 }
 
 /// A result of one text.
-pub(super) fn text(text: impl Into<String>) -> Value {
+pub(super) fn text_result(text: impl Into<String>) -> Value {
     json!({ "content": [{ "type": "text", "text": text.into() }] })
 }
 

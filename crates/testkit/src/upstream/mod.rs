@@ -1,19 +1,19 @@
 //! An MCP server whose every fault can be ordered, in both eras, over HTTP and over pipes.
 //!
-//! It is the upstream in tests of our client and gateway, and, with [`Fixtures::Conformance`], the server behind the
+//! It is the upstream in tests of our client and gateway, and, with [`FixtureSet::Conformance`], the server behind the
 //! gateway when the official conformance suite runs. It is hand-written, so that it can also be wrong on purpose.
 //! The binary `fixture-upstream` is the same server as a process.
 
-mod asks;
-mod behave;
 mod checks;
 mod conformance;
+mod faults;
 mod http;
 mod jobs;
 mod listen;
 mod message;
-pub mod odd;
 mod prompts;
+mod questions;
+pub mod quirks;
 mod resources;
 mod seal;
 mod serve;
@@ -37,18 +37,18 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-pub use behave::{Behave, On};
+pub use faults::{InjectedFault, RequestMatch};
 pub use message::{LEGACY, MODERN};
-pub use state::{Cancelled, Goodbye, List, Seen};
+pub use state::{CancelSignal, CancelledRequest, OfferListKind, RecordedMessage};
 
-use state::{Inner, Lists};
+use state::{OfferedLists, UpstreamShared};
 
 /// Bytes that a pipe holds.
 const PIPE: usize = 64 * 1024;
 
 /// Which revisions the upstream speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Era {
+pub enum UpstreamEra {
     /// All of them.
     Both,
     /// Only the revision without a handshake.
@@ -59,7 +59,7 @@ pub enum Era {
     Only(&'static str),
 }
 
-impl Era {
+impl UpstreamEra {
     fn versions(self) -> Vec<&'static str> {
         match self {
             Self::Both => [MODERN].into_iter().chain(LEGACY).collect(),
@@ -76,24 +76,27 @@ impl Era {
 
 /// What the upstream offers when it starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fixtures {
+pub enum FixtureSet {
     /// A few plain tools: `echo`, `add`, `fail`, `steps`. No prompts, no resources.
     Echo,
     /// Everything that the conformance suite calls by name.
     Conformance,
 }
 
-impl Fixtures {
-    fn lists(self) -> Lists {
+impl FixtureSet {
+    fn initial_lists(self) -> OfferedLists {
         match self {
-            Self::Echo => {
-                Lists { tools: Some(tools::definitions()), prompts: None, resources: None, templates: None }
-            }
-            Self::Conformance => Lists {
-                tools: Some([conformance::definitions(), jobs::definitions()].concat()),
-                prompts: Some(prompts::definitions()),
-                resources: Some(resources::definitions()),
-                templates: Some(resources::templates()),
+            Self::Echo => OfferedLists {
+                tools: Some(tools::echo_tools()),
+                prompts: None,
+                resources: None,
+                templates: None,
+            },
+            Self::Conformance => OfferedLists {
+                tools: Some([conformance::conformance_tools(), jobs::job_tools()].concat()),
+                prompts: Some(prompts::prompt_definitions()),
+                resources: Some(resources::resource_definitions()),
+                templates: Some(resources::template_definitions()),
             },
         }
     }
@@ -133,13 +136,13 @@ impl StaleSession {
 
 /// How the upstream is set up.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct UpstreamOptions {
     /// Its name in `serverInfo`.
     pub name: String,
     /// Which revisions it speaks.
-    pub era: Era,
+    pub era: UpstreamEra,
     /// What it offers.
-    pub fixtures: Fixtures,
+    pub fixtures: FixtureSet,
     /// What it tells models about itself.
     pub instructions: String,
     /// Items on a page of a list; None for all on one.
@@ -160,12 +163,12 @@ pub struct Options {
     pub cache_scope: &'static str,
 }
 
-impl Default for Options {
+impl Default for UpstreamOptions {
     fn default() -> Self {
         Self {
             name: "fixture-upstream".to_owned(),
-            era: Era::Both,
-            fixtures: Fixtures::Echo,
+            era: UpstreamEra::Both,
+            fixtures: FixtureSet::Echo,
             instructions: "A server for tests.".to_owned(),
             page_size: None,
             always_sse: false,
@@ -180,42 +183,42 @@ impl Default for Options {
 }
 
 /// The listener, while it is up.
-struct Front {
+struct HttpFront {
     up: CancellationToken,
     accepting: JoinHandle<()>,
 }
 
 /// An upstream on this machine. Stops when dropped.
 pub struct FakeUpstream {
-    inner: Arc<Inner>,
+    inner: Arc<UpstreamShared>,
     address: SocketAddr,
-    front: Mutex<Option<Front>>,
+    front: Mutex<Option<HttpFront>>,
 }
 
 impl FakeUpstream {
     /// Starts one with a few plain tools and both eras.
     pub async fn start() -> Self {
-        Self::with(Options::default()).await
+        Self::start_with(UpstreamOptions::default()).await
     }
 
     /// Starts one as told.
-    pub async fn with(options: Options) -> Self {
-        Self::at("127.0.0.1:0", options).await
+    pub async fn start_with(options: UpstreamOptions) -> Self {
+        Self::start_at("127.0.0.1:0", options).await
     }
 
     /// Starts one at an address.
-    pub async fn at(address: &str, options: Options) -> Self {
+    pub async fn start_at(address: &str, options: UpstreamOptions) -> Self {
         let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap();
-        let upstream = Self { inner: Inner::new(options), address, front: Mutex::default() };
-        upstream.open(listener);
+        let upstream = Self { inner: UpstreamShared::new(options), address, front: Mutex::default() };
+        upstream.listen_on(listener);
         upstream
     }
 
-    fn open(&self, listener: TcpListener) {
+    fn listen_on(&self, listener: TcpListener) {
         let up = self.inner.stop.child_token();
-        let accepting = self.inner.tasks.spawn(http::accept(listener, self.inner.clone(), up.clone()));
-        *self.front.lock().unwrap() = Some(Front { up, accepting });
+        let accepting = self.inner.tasks.spawn(http::accept_loop(listener, self.inner.clone(), up.clone()));
+        *self.front.lock().unwrap() = Some(HttpFront { up, accepting });
     }
 
     /// Where it answers over HTTP.
@@ -227,27 +230,27 @@ impl FakeUpstream {
     pub fn pipe(&self) -> DuplexStream {
         let (near, far) = tokio::io::duplex(PIPE);
         let (input, output) = tokio::io::split(far);
-        self.inner.tasks.spawn(stdio::serve(self.inner.clone(), input, output));
+        self.inner.tasks.spawn(stdio::serve_pipe(self.inner.clone(), input, output));
         near
     }
 
     /// Speaks as stdio does until the input ends. No listener is needed for it.
     pub async fn serve_stdio(
-        options: Options,
-        orders: Vec<(On, Behave)>,
+        options: UpstreamOptions,
+        orders: Vec<(RequestMatch, InjectedFault)>,
         input: impl AsyncRead + Unpin,
         output: impl AsyncWrite + Unpin,
     ) {
-        let inner = Inner::new(options);
+        let inner = UpstreamShared::new(options);
         for (on, behave) in orders {
             inner.script.lock().unwrap().orders.add(on, behave);
         }
-        stdio::serve(inner, input, output).await;
+        stdio::serve_pipe(inner, input, output).await;
     }
 
     /// Where the binary `fixture-upstream` is, for tests that start a process. It lies beside the test binaries'
     /// folder once the workspace was built with all targets.
-    pub fn binary() -> PathBuf {
+    pub fn binary_path() -> PathBuf {
         let test = std::env::current_exe().expect("the test knows where it is");
         let target = test.parent().and_then(|deps| deps.parent()).expect("tests run in target/*/deps");
         let binary = target.join(format!("fixture-upstream{}", std::env::consts::EXE_SUFFIX));
@@ -256,37 +259,37 @@ impl FakeUpstream {
     }
 
     /// Changes how it is set up. Lists stay as they are.
-    pub fn set_up(&self, change: impl FnOnce(&mut Options)) {
+    pub fn change_options(&self, change: impl FnOnce(&mut UpstreamOptions)) {
         change(&mut self.inner.script.lock().unwrap().options);
     }
 
     /// Puts other items on a list, as they are: they may be wrong. Tells nobody. A list that was not offered is now.
-    pub fn offer(&self, list: List, items: Vec<Value>) {
+    pub fn set_list(&self, list: OfferListKind, items: Vec<Value>) {
         self.inner.script.lock().unwrap().lists.set(list, items);
     }
 
     /// Tells everyone who listens that a list changed.
-    pub fn announce(&self, list: List) {
-        self.inner.announce(list);
+    pub fn announce_list(&self, list: OfferListKind) {
+        self.inner.announce_list(list);
     }
 
     /// Tells everyone who subscribed to a resource that it changed.
-    pub fn update(&self, uri: &str) {
-        self.inner.updated(uri);
+    pub fn announce_resource(&self, uri: &str) {
+        self.inner.announce_resource(uri);
     }
 
     /// What a list holds now.
-    pub fn offered(&self, list: List) -> Vec<Value> {
-        self.inner.script.lock().unwrap().lists.of(list).clone().unwrap_or_default()
+    pub fn list_items(&self, list: OfferListKind) -> Vec<Value> {
+        self.inner.script.lock().unwrap().lists.items(list).clone().unwrap_or_default()
     }
 
     /// Orders a fault. The latest order that fits a request is taken.
-    pub fn when(&self, on: On, behave: Behave) {
+    pub fn inject_fault(&self, on: RequestMatch, behave: InjectedFault) {
         self.inner.script.lock().unwrap().orders.add(on, behave);
     }
 
     /// Takes all orders back.
-    pub fn behave_well(&self) {
+    pub fn clear_faults(&self) {
         self.inner.script.lock().unwrap().orders.clear();
     }
 
@@ -296,7 +299,7 @@ impl FakeUpstream {
     }
 
     /// The messages of a method so far.
-    pub fn seen(&self, method: &str) -> Vec<Seen> {
+    pub fn messages(&self, method: &str) -> Vec<RecordedMessage> {
         let script = self.inner.script.lock().unwrap();
         script.seen.iter().filter(|seen| seen.method == method).cloned().collect()
     }
@@ -307,31 +310,31 @@ impl FakeUpstream {
     }
 
     /// Waits until a method came so many times.
-    pub async fn wait_seen(&self, method: &str, times: usize) -> Vec<Seen> {
-        let ready = || Some(self.seen(method)).filter(|seen| seen.len() >= times);
-        self.inner.wait(&format!("{method} {times} times"), ready).await
+    pub async fn wait_messages(&self, method: &str, times: usize) -> Vec<RecordedMessage> {
+        let ready = || Some(self.messages(method)).filter(|seen| seen.len() >= times);
+        self.inner.wait_until(&format!("{method} {times} times"), ready).await
     }
 
     /// The requests that were given up by the client so far.
-    pub fn cancelled(&self) -> Vec<Cancelled> {
+    pub fn cancelled(&self) -> Vec<CancelledRequest> {
         self.inner.script.lock().unwrap().cancelled.clone()
     }
 
     /// Waits until so many requests were given up by the client.
-    pub async fn wait_cancelled(&self, times: usize) -> Vec<Cancelled> {
+    pub async fn wait_cancelled(&self, times: usize) -> Vec<CancelledRequest> {
         let ready = || Some(self.cancelled()).filter(|cancelled| cancelled.len() >= times);
-        self.inner.wait(&format!("{times} cancelled"), ready).await
+        self.inner.wait_until(&format!("{times} cancelled"), ready).await
     }
 
     /// How many streams are open that would hear of a change.
-    pub fn listening(&self) -> usize {
-        self.inner.listening()
+    pub fn listening_count(&self) -> usize {
+        self.inner.listening_count()
     }
 
     /// Waits until at least so many streams are open that would hear of a change.
     pub async fn wait_listening(&self, streams: usize) {
-        let ready = || (self.listening() >= streams).then_some(());
-        self.inner.wait(&format!("{streams} streams to listen"), ready).await;
+        let ready = || (self.listening_count() >= streams).then_some(());
+        self.inner.wait_until(&format!("{streams} streams to listen"), ready).await;
     }
 
     /// Ends the streams that hear of changes, each with its proper end.
@@ -345,7 +348,7 @@ impl FakeUpstream {
     }
 
     /// Legacy sessions that are open.
-    pub fn sessions(&self) -> usize {
+    pub fn session_count(&self) -> usize {
         self.inner.script.lock().unwrap().sessions.len()
     }
 
@@ -358,7 +361,7 @@ impl FakeUpstream {
     }
 
     /// Goes away: connections break, new ones are refused.
-    pub async fn down(&self) {
+    pub async fn take_down(&self) {
         let front = self.front.lock().unwrap().take();
         if let Some(front) = front {
             front.up.cancel();
@@ -367,9 +370,9 @@ impl FakeUpstream {
     }
 
     /// Comes back at the same address.
-    pub async fn up(&self) {
+    pub async fn bring_up(&self) {
         let listener = TcpListener::bind(self.address).await.unwrap();
-        self.open(listener);
+        self.listen_on(listener);
     }
 }
 

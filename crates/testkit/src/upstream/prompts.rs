@@ -3,16 +3,16 @@
 use serde_json::{Value, json};
 
 use super::{
-    asks,
     conformance::PNG,
-    message::{Call, Failure},
-    state::{Inner, List},
+    message::{RpcFailure, UpstreamCall},
+    questions,
+    state::{OfferListKind, UpstreamShared},
 };
 
 /// What completion can offer.
 const WORDS: [&str; 4] = ["paris", "park", "party", "test"];
 
-pub(super) fn definitions() -> Vec<Value> {
+pub(super) fn prompt_definitions() -> Vec<Value> {
     let argument = |name: &str, about: &str| json!({ "name": name, "description": about, "required": true });
     vec![
         json!({ "name": "test_simple_prompt", "description": "A prompt without arguments." }),
@@ -31,35 +31,36 @@ pub(super) fn definitions() -> Vec<Value> {
     ]
 }
 
-fn message(content: Value) -> Value {
+fn user_message(content: Value) -> Value {
     json!({ "role": "user", "content": content })
 }
 
-fn words(text: impl Into<String>) -> Value {
-    message(json!({ "type": "text", "text": text.into() }))
+fn text_message(text: impl Into<String>) -> Value {
+    user_message(json!({ "type": "text", "text": text.into() }))
 }
 
-impl Inner {
-    pub(super) async fn get_prompt(&self, call: &Call) -> Result<Value, Failure> {
+impl UpstreamShared {
+    pub(super) async fn get_prompt(&self, call: &UpstreamCall) -> Result<Value, RpcFailure> {
         if self.script.lock().unwrap().lists.prompts.is_none() {
-            return Err(Failure::no_method(&call.method));
+            return Err(RpcFailure::method_not_found(&call.method));
         }
-        let Some(listed) = self.script.lock().unwrap().lists.find(List::Prompts, call.target()) else {
-            return Err(Failure::params(format!("Unknown prompt: {}", call.target())));
+        let Some(listed) = self.script.lock().unwrap().lists.find_item(OfferListKind::Prompts, call.target())
+        else {
+            return Err(RpcFailure::invalid_params(format!("Unknown prompt: {}", call.target())));
         };
         for argument in listed["arguments"].as_array().into_iter().flatten() {
             let name = argument["name"].as_str().unwrap_or_default();
             if argument["required"] == true && !call.argument(name).is_string() {
-                return Err(Failure::params(format!("the argument {name} is missing")));
+                return Err(RpcFailure::invalid_params(format!("the argument {name} is missing")));
             }
         }
         let given = |name: &str| call.argument(name).as_str().unwrap_or_default();
         let messages = match call.target() {
-            "test_input_required_result_prompt" => return asks::prompt(self, call).await,
-            "test_simple_prompt" => vec![words("This is a simple prompt for testing.")],
+            "test_input_required_result_prompt" => return questions::ask_prompt_context(self, call).await,
+            "test_simple_prompt" => vec![text_message("This is a simple prompt for testing.")],
             "test_prompt_with_arguments" => {
                 let (first, second) = (given("arg1"), given("arg2"));
-                vec![words(format!("Prompt with arguments: arg1='{first}', arg2='{second}'"))]
+                vec![text_message(format!("Prompt with arguments: arg1='{first}', arg2='{second}'"))]
             }
             "test_prompt_with_embedded_resource" => {
                 let resource = json!({
@@ -68,23 +69,23 @@ impl Inner {
                     "text": "Embedded resource content for testing.",
                 });
                 vec![
-                    message(json!({ "type": "resource", "resource": resource })),
-                    words("Please process the embedded resource above."),
+                    user_message(json!({ "type": "resource", "resource": resource })),
+                    text_message("Please process the embedded resource above."),
                 ]
             }
             "test_prompt_with_image" => vec![
-                message(json!({ "type": "image", "data": PNG, "mimeType": "image/png" })),
-                words("Please analyze the image above."),
+                user_message(json!({ "type": "image", "data": PNG, "mimeType": "image/png" })),
+                text_message("Please analyze the image above."),
             ],
-            name => vec![words(format!("{name} {}", call.params["arguments"]))],
+            name => vec![text_message(format!("{name} {}", call.params["arguments"]))],
         };
         Ok(json!({ "description": listed["description"], "messages": messages }))
     }
 
-    pub(super) fn complete(&self, call: &Call) -> Result<Value, Failure> {
+    pub(super) fn complete_argument(&self, call: &UpstreamCall) -> Result<Value, RpcFailure> {
         let script = self.script.lock().unwrap();
         if script.lists.prompts.is_none() {
-            return Err(Failure::no_method(&call.method));
+            return Err(RpcFailure::method_not_found(&call.method));
         }
         let reference = &call.params["ref"];
         let known = match reference["type"].as_str() {
@@ -100,7 +101,7 @@ impl Inner {
             _ => false,
         };
         if !known {
-            return Err(Failure::params(format!("nothing is known of {reference}")));
+            return Err(RpcFailure::invalid_params(format!("nothing is known of {reference}")));
         }
         let begun = call.params["argument"]["value"].as_str().unwrap_or_default();
         let values: Vec<_> = WORDS.iter().filter(|word| word.starts_with(begun)).collect();

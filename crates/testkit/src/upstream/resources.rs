@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use super::{
     conformance::PNG,
-    message::{Call, Failure},
-    state::{Inner, List},
+    message::{RpcFailure, UpstreamCall},
+    state::{OfferListKind, UpstreamShared},
 };
 
-pub(super) fn definitions() -> Vec<Value> {
+pub(super) fn resource_definitions() -> Vec<Value> {
     let resource = |uri: &str, name: &str, mime: &str, about: &str| json!({ "uri": uri, "name": name, "mimeType": mime, "description": about });
     vec![
         resource("test://static-text", "static-text", "text/plain", "A text that stays."),
@@ -17,7 +17,7 @@ pub(super) fn definitions() -> Vec<Value> {
     ]
 }
 
-pub(super) fn templates() -> Vec<Value> {
+pub(super) fn template_definitions() -> Vec<Value> {
     vec![json!({
         "uriTemplate": "test://template/{id}/data",
         "name": "template",
@@ -26,15 +26,15 @@ pub(super) fn templates() -> Vec<Value> {
     })]
 }
 
-impl Inner {
-    pub(super) fn read_resource(&self, call: &Call) -> Result<Value, Failure> {
+impl UpstreamShared {
+    pub(super) fn read_resource(&self, call: &UpstreamCall) -> Result<Value, RpcFailure> {
         let uri = call.target();
         let script = self.script.lock().unwrap();
         if script.lists.resources.is_none() && script.lists.templates.is_none() {
-            return Err(Failure::no_method(&call.method));
+            return Err(RpcFailure::method_not_found(&call.method));
         }
         let id = uri.strip_prefix("test://template/").and_then(|rest| rest.strip_suffix("/data"));
-        let content = match (script.lists.find(List::Resources, uri), id) {
+        let content = match (script.lists.find_item(OfferListKind::Resources, uri), id) {
             (_, Some(id)) if script.lists.templates.is_some() => {
                 let data = json!({ "id": id, "templateTest": true, "data": format!("Data for ID: {id}") });
                 json!({ "uri": uri, "mimeType": "application/json", "text": data.to_string() })
@@ -52,7 +52,7 @@ impl Inner {
             }
             (None, _) => {
                 let code = if call.is_modern() { -32602 } else { -32002 };
-                return Err(Failure::new(code, 200, "Resource not found").with(json!({ "uri": uri })));
+                return Err(RpcFailure::new(code, 200, "Resource not found").with_data(json!({ "uri": uri })));
             }
         };
         let mut result = json!({ "contents": [content] });

@@ -7,27 +7,27 @@ use serde_json::Value;
 
 /// The key of one upstream.
 #[derive(Default)]
-pub(super) struct Seal(RandomState);
+pub(super) struct StateSeal(RandomState);
 
-impl Seal {
-    pub(super) fn of(&self, parts: &[&str]) -> u64 {
+impl StateSeal {
+    pub(super) fn keyed_hash(&self, parts: &[&str]) -> u64 {
         self.0.hash_one(parts)
     }
 
     /// The state as an opaque string, good only for the request that it came from.
-    pub(super) fn close(&self, request: &str, state: &Value) -> String {
+    pub(super) fn seal_state(&self, request: &str, state: &Value) -> String {
         let state = state.to_string();
         let body: String = state.bytes().map(|byte| format!("{byte:02x}")).collect();
-        format!("{body}.{:016x}", self.of(&[request, &state]))
+        format!("{body}.{:016x}", self.keyed_hash(&[request, &state]))
     }
 
     /// The state again. None where it was touched, or belongs to another request.
-    pub(super) fn open(&self, request: &str, sealed: &str) -> Option<Value> {
+    pub(super) fn open_state(&self, request: &str, sealed: &str) -> Option<Value> {
         let (body, seal) = sealed.split_once('.')?;
         let digits = body.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
         let bytes: Option<Vec<u8>> = digits.map(|pair| u8::from_str_radix(pair?, 16).ok()).collect();
         let state = String::from_utf8(bytes?).ok()?;
-        let sealed = format!("{:016x}", self.of(&[request, &state]));
+        let sealed = format!("{:016x}", self.keyed_hash(&[request, &state]));
         (sealed == seal).then(|| serde_json::from_str(&state).ok())?
     }
 }
@@ -40,13 +40,13 @@ mod tests {
 
     #[test]
     fn opens_only_what_it_closed() {
-        let seal = Seal::default();
-        let sealed = seal.close("tools/call a", &json!({ "round": 1 }));
-        assert_eq!(seal.open("tools/call a", &sealed), Some(json!({ "round": 1 })));
-        assert_eq!(seal.open("tools/call b", &sealed), None);
-        assert_eq!(seal.open("tools/call a", &format!("{sealed}-TAMPERED")), None);
-        assert_eq!(seal.open("tools/call a", &format!("00{sealed}")), None);
-        assert_eq!(seal.open("tools/call a", "nonsense"), None);
-        assert_eq!(Seal::default().open("tools/call a", &sealed), None);
+        let seal = StateSeal::default();
+        let sealed = seal.seal_state("tools/call a", &json!({ "round": 1 }));
+        assert_eq!(seal.open_state("tools/call a", &sealed), Some(json!({ "round": 1 })));
+        assert_eq!(seal.open_state("tools/call b", &sealed), None);
+        assert_eq!(seal.open_state("tools/call a", &format!("{sealed}-TAMPERED")), None);
+        assert_eq!(seal.open_state("tools/call a", &format!("00{sealed}")), None);
+        assert_eq!(seal.open_state("tools/call a", "nonsense"), None);
+        assert_eq!(StateSeal::default().open_state("tools/call a", &sealed), None);
     }
 }

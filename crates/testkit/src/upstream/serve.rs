@@ -6,29 +6,34 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Fixtures,
-    behave::Behave,
+    FixtureSet,
+    faults::InjectedFault,
     jobs,
-    message::{Call, Failure, Out, Side},
-    state::{Goodbye, Inner, List},
+    message::{AnswerStep, RequestEra, RpcFailure, UpstreamCall},
+    state::{CancelSignal, OfferListKind, UpstreamShared},
 };
 
-impl Inner {
+impl UpstreamShared {
     /// Runs a request to its end, or until the client gives it up.
-    pub(super) async fn run(self: Arc<Self>, call: Call, cancel: CancellationToken, how: Goodbye) {
+    pub(super) async fn run_call(
+        self: Arc<Self>,
+        call: UpstreamCall,
+        cancel: CancellationToken,
+        how: CancelSignal,
+    ) {
         tokio::select! {
             biased;
             () = self.stop.cancelled() => {}
-            () = cancel.cancelled() => self.gave_up(&call, how),
-            () = self.serve(&call) => {}
+            () = cancel.cancelled() => self.record_cancelled(&call, how),
+            () = self.serve_call(&call) => {}
         }
     }
 
-    async fn serve(&self, call: &Call) {
-        if let Some(fault) = self.fault(call) {
+    async fn serve_call(&self, call: &UpstreamCall) {
+        if let Some(fault) = self.take_fault(call) {
             match fault {
-                Behave::Hold => self.gate.acquire().await.unwrap().forget(),
-                fault => match fault.out(call) {
+                InjectedFault::Hold => self.gate.acquire().await.unwrap().forget(),
+                fault => match fault.into_step(call) {
                     Some(out) => return drop(call.out.send(out).await),
                     None => return std::future::pending().await,
                 },
@@ -36,69 +41,71 @@ impl Inner {
         }
         let answer = self.dispatch(call).await;
         match (&call.side, call.target()) {
-            (Side::Legacy(session), "test_reconnection") if !session.id.is_empty() => {
-                let event = format!("event-{}", self.number());
+            (RequestEra::Legacy(session), "test_reconnection") if !session.id.is_empty() => {
+                let event = format!("event-{}", self.next_number());
                 let message = match answer {
                     Ok(result) => json!({ "jsonrpc": "2.0", "id": call.id, "result": result }),
-                    Err(failure) => failure.message(Some(&call.id)),
+                    Err(failure) => failure.to_message(Some(&call.id)),
                 };
-                session.park(&event, message.clone());
-                drop(call.out.send(Out::Park { event, message }).await);
+                session.park_answer(&event, message.clone());
+                drop(call.out.send(AnswerStep::Park { event, message }).await);
             }
-            _ => call.answer(answer, &self.server_info()).await,
+            _ => call.send_answer(answer, &self.server_info()).await,
         }
     }
 
-    fn fault(&self, call: &Call) -> Option<Behave> {
+    fn take_fault(&self, call: &UpstreamCall) -> Option<InjectedFault> {
         let mut script = self.script.lock().unwrap();
         let size = script.options.page_size.unwrap_or(usize::MAX);
-        let page =
-            call.params["cursor"].as_str().map_or(1, |cursor| position(cursor).unwrap_or(0) / size + 1);
-        script.orders.take(call, page)
+        let page = call.params["cursor"]
+            .as_str()
+            .map_or(1, |cursor| cursor_position(cursor).unwrap_or(0) / size + 1);
+        script.orders.take_fault(call, page)
     }
 
-    async fn dispatch(&self, call: &Call) -> Result<Value, Failure> {
+    async fn dispatch(&self, call: &UpstreamCall) -> Result<Value, RpcFailure> {
         match (&call.side, call.method.as_str()) {
-            (_, "tools/list") => self.page(call, List::Tools),
-            (_, "prompts/list") => self.page(call, List::Prompts),
-            (_, "resources/list") => self.page(call, List::Resources),
-            (_, "resources/templates/list") => self.page(call, List::Templates),
+            (_, "tools/list") => self.list_page(call, OfferListKind::Tools),
+            (_, "prompts/list") => self.list_page(call, OfferListKind::Prompts),
+            (_, "resources/list") => self.list_page(call, OfferListKind::Resources),
+            (_, "resources/templates/list") => self.list_page(call, OfferListKind::Templates),
             (_, "tools/call") => self.call_tool(call).await,
             (_, "prompts/get") => self.get_prompt(call).await,
             (_, "resources/read") => self.read_resource(call),
-            (_, "completion/complete") => self.complete(call),
-            (Side::Modern, "server/discover") => Ok(self.discover()),
-            (Side::Modern, "subscriptions/listen") => self.listen(call).await,
-            (Side::Modern, "tasks/get" | "tasks/update" | "tasks/cancel") => self.job(call),
-            (Side::Legacy(session), "initialize") => Ok(json!({
+            (_, "completion/complete") => self.complete_argument(call),
+            (RequestEra::Modern, "server/discover") => Ok(self.discover()),
+            (RequestEra::Modern, "subscriptions/listen") => self.handle_listen(call).await,
+            (RequestEra::Modern, "tasks/get" | "tasks/update" | "tasks/cancel") => self.handle_task(call),
+            (RequestEra::Legacy(session), "initialize") => Ok(json!({
                 "protocolVersion": session.version,
                 "capabilities": self.capabilities(),
                 "serverInfo": self.server_info(),
                 "instructions": self.options().instructions,
             })),
-            (Side::Legacy(_), "ping") => Ok(json!({})),
-            (Side::Legacy(session), "logging/setLevel") => {
-                let level =
-                    call.params["level"].as_str().ok_or_else(|| Failure::params("level is missing"))?;
+            (RequestEra::Legacy(_), "ping") => Ok(json!({})),
+            (RequestEra::Legacy(session), "logging/setLevel") => {
+                let level = call.params["level"]
+                    .as_str()
+                    .ok_or_else(|| RpcFailure::invalid_params("level is missing"))?;
                 session.set_level(level);
                 Ok(json!({}))
             }
-            (Side::Legacy(session), "resources/subscribe") => {
+            (RequestEra::Legacy(session), "resources/subscribe") => {
                 session.subscribe(call.target());
                 Ok(json!({}))
             }
-            (Side::Legacy(session), "resources/unsubscribe") => {
+            (RequestEra::Legacy(session), "resources/unsubscribe") => {
                 session.unsubscribe(call.target());
                 Ok(json!({}))
             }
-            (_, method) => Err(Failure::no_method(method)),
+            (_, method) => Err(RpcFailure::method_not_found(method)),
         }
     }
 
     fn discover(&self) -> Value {
         let options = self.options();
         let mut capabilities = self.capabilities();
-        if options.fixtures == Fixtures::Conformance {
+        if options.fixtures == FixtureSet::Conformance {
             capabilities["extensions"] = json!({ jobs::EXTENSION: {} });
         }
         json!({
@@ -110,23 +117,24 @@ impl Inner {
         })
     }
 
-    fn page(&self, call: &Call, list: List) -> Result<Value, Failure> {
+    fn list_page(&self, call: &UpstreamCall, list: OfferListKind) -> Result<Value, RpcFailure> {
         let script = self.script.lock().unwrap();
-        let items = script.lists.of(list).as_ref().ok_or_else(|| Failure::no_method(&call.method))?;
+        let items =
+            script.lists.items(list).as_ref().ok_or_else(|| RpcFailure::method_not_found(&call.method))?;
         let from = match &call.params["cursor"] {
             Value::Null => 0,
             cursor => cursor
                 .as_str()
-                .and_then(position)
+                .and_then(cursor_position)
                 .filter(|from| *from <= items.len())
-                .ok_or_else(|| Failure::params("the cursor is not one of ours"))?,
+                .ok_or_else(|| RpcFailure::invalid_params("the cursor is not one of ours"))?,
         };
         let to = script.options.page_size.map_or(items.len(), |size| items.len().min(from + size));
         let key = match list {
-            List::Tools => "tools",
-            List::Prompts => "prompts",
-            List::Resources => "resources",
-            List::Templates => "resourceTemplates",
+            OfferListKind::Tools => "tools",
+            OfferListKind::Prompts => "prompts",
+            OfferListKind::Resources => "resources",
+            OfferListKind::Templates => "resourceTemplates",
         };
         let mut page = json!({ key: items[from..to] });
         if to < items.len() {
@@ -140,6 +148,6 @@ impl Inner {
     }
 }
 
-fn position(cursor: &str) -> Option<usize> {
+fn cursor_position(cursor: &str) -> Option<usize> {
     cursor.strip_prefix("from-")?.parse().ok()
 }

@@ -10,16 +10,16 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::message::{Call, Failure, Out, Side, urgency};
+use super::message::{AnswerStep, RequestEra, RpcFailure, UpstreamCall, level_rank};
 
 /// How long the server waits for the answer to a request of its own.
 const ASK_WAIT: Duration = Duration::from_secs(30);
 
 /// Requests under way, so that `notifications/cancelled` finds them.
 #[derive(Default)]
-pub(super) struct Running(Mutex<HashMap<String, CancellationToken>>);
+pub(super) struct RunningCalls(Mutex<HashMap<String, CancellationToken>>);
 
-impl Running {
+impl RunningCalls {
     pub(super) fn begin(&self, id: &Value, cancel: &CancellationToken) {
         self.0.lock().unwrap().insert(id.to_string(), cancel.clone());
     }
@@ -37,41 +37,41 @@ impl Running {
 }
 
 #[derive(Default)]
-struct Memory {
+struct SessionMemory {
     level: usize,
     subscribed: BTreeSet<String>,
-    stream: Option<mpsc::Sender<Out>>,
+    stream: Option<mpsc::Sender<AnswerStep>>,
     next_ask: u64,
     asked: HashMap<u64, oneshot::Sender<Value>>,
     parked: HashMap<String, Value>,
 }
 
 /// One legacy session.
-pub(super) struct Session {
+pub(super) struct LegacySession {
     pub(super) id: String,
     pub(super) version: String,
     pub(super) capabilities: Value,
-    pub(super) running: Running,
-    memory: Mutex<Memory>,
+    pub(super) running: RunningCalls,
+    memory: Mutex<SessionMemory>,
 }
 
-impl Session {
+impl LegacySession {
     pub(super) fn new(id: String, version: &str, capabilities: Value) -> Arc<Self> {
         Arc::new(Self {
             id,
             version: version.to_owned(),
             capabilities,
-            running: Running::default(),
+            running: RunningCalls::default(),
             memory: Mutex::default(),
         })
     }
 
-    pub(super) fn level(&self) -> usize {
+    pub(super) fn log_level(&self) -> usize {
         self.memory.lock().unwrap().level
     }
 
     pub(super) fn set_level(&self, level: &str) {
-        self.memory.lock().unwrap().level = urgency(level);
+        self.memory.lock().unwrap().level = level_rank(level);
     }
 
     pub(super) fn subscribe(&self, uri: &str) {
@@ -82,16 +82,16 @@ impl Session {
         self.memory.lock().unwrap().subscribed.remove(uri);
     }
 
-    pub(super) fn subscribed(&self, uri: &str) -> bool {
+    pub(super) fn is_subscribed(&self, uri: &str) -> bool {
         self.memory.lock().unwrap().subscribed.contains(uri)
     }
 
     /// The stream for what belongs to no request; an earlier one ends.
-    pub(super) fn open(&self, stream: mpsc::Sender<Out>) {
+    pub(super) fn open_stream(&self, stream: mpsc::Sender<AnswerStep>) {
         self.memory.lock().unwrap().stream = Some(stream);
     }
 
-    pub(super) fn close(&self) {
+    pub(super) fn close_stream(&self) {
         self.memory.lock().unwrap().stream = None;
     }
 
@@ -100,23 +100,23 @@ impl Session {
     }
 
     /// Says something that belongs to no request; lost where nobody opened a stream.
-    pub(super) fn tell(&self, out: Out) {
+    pub(super) fn push_message(&self, out: AnswerStep) {
         if let Some(stream) = &self.memory.lock().unwrap().stream {
             drop(stream.try_send(out));
         }
     }
 
     /// Keeps an answer for whoever comes back for it.
-    pub(super) fn park(&self, event: &str, message: Value) {
+    pub(super) fn park_answer(&self, event: &str, message: Value) {
         self.memory.lock().unwrap().parked.insert(event.to_owned(), message);
     }
 
-    pub(super) fn unpark(&self, event: &str) -> Option<Value> {
+    pub(super) fn take_parked(&self, event: &str) -> Option<Value> {
         self.memory.lock().unwrap().parked.remove(event)
     }
 
     /// Takes the client's answer to a request of the server's own.
-    pub(super) fn answered(&self, message: &Value) {
+    pub(super) fn receive_answer(&self, message: &Value) {
         let waiting = message["id"].as_u64().and_then(|id| self.memory.lock().unwrap().asked.remove(&id));
         if let Some(waiting) = waiting {
             drop(waiting.send(message.clone()));
@@ -124,7 +124,7 @@ impl Session {
     }
 
     /// Ids begin at 0 and are numbers, as those of the common SDK: they clash with the client's own.
-    fn asking(&self) -> (u64, oneshot::Receiver<Value>) {
+    fn register_ask(&self) -> (u64, oneshot::Receiver<Value>) {
         let mut memory = self.memory.lock().unwrap();
         let id = memory.next_ask;
         memory.next_ask += 1;
@@ -135,18 +135,24 @@ impl Session {
 }
 
 /// Asks the client on the stream of the call, and waits for its answer.
-pub(super) async fn ask(call: &Call, method: &str, params: Value) -> Result<Value, Failure> {
-    let Side::Legacy(session) = &call.side else {
-        return Err(Failure::new(-32603, 200, "the modern era has no requests from the server"));
+pub(super) async fn ask_client(
+    call: &UpstreamCall,
+    method: &str,
+    params: Value,
+) -> Result<Value, RpcFailure> {
+    let RequestEra::Legacy(session) = &call.side else {
+        return Err(RpcFailure::new(-32603, 200, "the modern era has no requests from the server"));
     };
-    let (id, answered) = session.asking();
+    let (id, answered) = session.register_ask();
     let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-    drop(call.out.send(Out::Say(message)).await);
+    drop(call.out.send(AnswerStep::Message(message)).await);
     match tokio::time::timeout(ASK_WAIT, answered).await {
         Ok(Ok(message)) if message["error"].is_null() => Ok(message["result"].clone()),
         Ok(Ok(message)) => {
-            Err(Failure::new(-32603, 200, format!("the client refused {method}: {}", message["error"])))
+            Err(RpcFailure::new(-32603, 200, format!("the client refused {method}: {}", message["error"])))
         }
-        Ok(Err(_)) | Err(_) => Err(Failure::new(-32603, 200, format!("the client did not answer {method}"))),
+        Ok(Err(_)) | Err(_) => {
+            Err(RpcFailure::new(-32603, 200, format!("the client did not answer {method}")))
+        }
     }
 }

@@ -11,69 +11,71 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::DropGuard;
 
-use super::message::Out;
+use super::message::AnswerStep;
 
-pub(super) type Body = UnsyncBoxBody<Bytes, io::Error>;
+pub(super) type SseBody = UnsyncBoxBody<Bytes, io::Error>;
 
 /// How long a client is asked to wait before it comes back for a parked answer.
 const RETRY_MS: u32 = 100;
 
-fn whole(status: u16, kind: &str, body: impl Into<Bytes>) -> Response<Body> {
+fn full_response(status: u16, kind: &str, body: impl Into<Bytes>) -> Response<SseBody> {
     let body = Full::new(body.into()).map_err(|never| match never {}).boxed_unsync();
     Response::builder().status(status).header(header::CONTENT_TYPE, kind).body(body).unwrap()
 }
 
 /// A status without a body.
-pub(super) fn status(status: u16) -> Response<Body> {
+pub(super) fn status_response(status: u16) -> Response<SseBody> {
     let body = Full::new(Bytes::new()).map_err(|never| match never {}).boxed_unsync();
     Response::builder().status(status).body(body).unwrap()
 }
 
 /// A status with a header.
-pub(super) fn with(code: u16, name: &'static str, value: &'static str) -> Response<Body> {
-    let mut response = status(code);
+pub(super) fn header_response(code: u16, name: &'static str, value: &'static str) -> Response<SseBody> {
+    let mut response = status_response(code);
     response.headers_mut().insert(name, value.parse().unwrap());
     response
 }
 
 /// One message.
-pub(super) fn json(status: u16, message: &Value) -> Response<Body> {
-    whole(status, "application/json", message.to_string())
+pub(super) fn json_response(status: u16, message: &Value) -> Response<SseBody> {
+    full_response(status, "application/json", message.to_string())
 }
 
 /// Answers as the steps come. The guard cancels the request when the client closes the response.
 pub(super) async fn respond(
-    mut queue: mpsc::Receiver<Out>,
+    mut queue: mpsc::Receiver<AnswerStep>,
     guard: Option<DropGuard>,
     always_stream: bool,
-) -> Result<Response<Body>, io::Error> {
+) -> Result<Response<SseBody>, io::Error> {
     let first = queue.recv().await;
     Ok(match first {
-        Some(Out::Answer(status, message)) if status != 200 || !always_stream => json(status, &message),
-        Some(Out::Raw { status, kind, body }) => whole(status, &kind, body),
-        Some(Out::Cut) => return Err(io::Error::other("cut")),
-        Some(Out::CutMidway) if !always_stream => {
+        Some(AnswerStep::Answer(status, message)) if status != 200 || !always_stream => {
+            json_response(status, &message)
+        }
+        Some(AnswerStep::Raw { status, kind, body }) => full_response(status, &kind, body),
+        Some(AnswerStep::Cut) => return Err(io::Error::other("cut")),
+        Some(AnswerStep::CutMidway) if !always_stream => {
             let half = Ok(Frame::data(Bytes::from_static(b"{\"jsonrpc\":\"2.0\",\"resu")));
             let body = StreamBody::new(stream::iter([half, Err(io::Error::other("cut"))])).boxed_unsync();
             Response::builder().header(header::CONTENT_TYPE, "application/json").body(body).unwrap()
         }
-        first => stream(first, queue, guard),
+        first => sse_response(first, queue, guard),
     })
 }
 
 /// A stream of messages; without a first one it opens with a comment, so that the client sees it open.
-pub(super) fn stream(
-    first: Option<Out>,
-    queue: mpsc::Receiver<Out>,
+pub(super) fn sse_response(
+    first: Option<AnswerStep>,
+    queue: mpsc::Receiver<AnswerStep>,
     guard: Option<DropGuard>,
-) -> Response<Body> {
+) -> Response<SseBody> {
     let opening = match first {
-        Some(out) => frames(out),
+        Some(out) => to_frames(out),
         None => vec![Ok(Bytes::from_static(b": open\n\n"))],
     };
     let later = stream::unfold((queue, guard), |(mut queue, guard)| async move {
         let out = queue.recv().await?;
-        Some((stream::iter(frames(out)), (queue, guard)))
+        Some((stream::iter(to_frames(out)), (queue, guard)))
     });
     let frames = stream::iter(opening).chain(later.flatten()).map(|bytes| bytes.map(Frame::data));
     Response::builder()
@@ -84,16 +86,18 @@ pub(super) fn stream(
         .unwrap()
 }
 
-fn frames(out: Out) -> Vec<Result<Bytes, io::Error>> {
+fn to_frames(out: AnswerStep) -> Vec<Result<Bytes, io::Error>> {
     let cut = || Err(io::Error::other("cut"));
     match out {
-        Out::Say(message) | Out::Answer(_, message) => {
+        AnswerStep::Message(message) | AnswerStep::Answer(_, message) => {
             vec![Ok(Bytes::from(format!("event: message\ndata: {message}\n\n")))]
         }
-        Out::Raw { body, .. } => vec![Ok(body.into())],
-        Out::Cut => vec![cut()],
-        Out::CutMidway => vec![Ok(Bytes::from_static(b"event: message\ndata: {\"jsonrpc\":\"2")), cut()],
-        Out::Park { event, .. } => {
+        AnswerStep::Raw { body, .. } => vec![Ok(body.into())],
+        AnswerStep::Cut => vec![cut()],
+        AnswerStep::CutMidway => {
+            vec![Ok(Bytes::from_static(b"event: message\ndata: {\"jsonrpc\":\"2")), cut()]
+        }
+        AnswerStep::Park { event, .. } => {
             vec![Ok(Bytes::from(format!("id: {event}\nretry: {RETRY_MS}\ndata: \n\n")))]
         }
     }

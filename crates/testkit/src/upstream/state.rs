@@ -16,13 +16,13 @@ use tokio::sync::{Notify, Semaphore};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    Options,
-    behave::Orders,
-    jobs::Jobs,
-    listen::Listeners,
-    message::{Call, MODERN},
-    seal::Seal,
-    sessions::Session,
+    UpstreamOptions,
+    faults::FaultQueue,
+    jobs::JobTable,
+    listen::ListenerTable,
+    message::{MODERN, UpstreamCall},
+    seal::StateSeal,
+    sessions::LegacySession,
 };
 
 /// Requests that are remembered; later ones are answered and forgotten.
@@ -33,7 +33,7 @@ const WAIT: Duration = Duration::from_secs(30);
 
 /// One message that came in.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub struct RecordedMessage {
     /// The JSON-RPC method; `GET` and `DELETE` for those verbs, `answer` for the answer to a request of the upstream's.
     pub method: String,
     /// Its id; null in a notification.
@@ -46,9 +46,9 @@ pub struct Seen {
     pub raw: Bytes,
 }
 
-impl Seen {
+impl RecordedMessage {
     /// Reads what can be read of a message.
-    pub(super) fn of(headers: &HeaderMap, raw: &Bytes, message: &Value) -> Self {
+    pub(super) fn from_message(headers: &HeaderMap, raw: &Bytes, message: &Value) -> Self {
         let method = message["method"].as_str().unwrap_or("answer").to_owned();
         let (id, params) = (message["id"].clone(), message["params"].clone());
         Self { method, id, params, headers: headers.clone(), raw: raw.clone() }
@@ -67,7 +67,7 @@ impl Seen {
 
 /// How the upstream learned that nobody waits for an answer any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Goodbye {
+pub enum CancelSignal {
     /// The response was closed: the modern era's way over HTTP.
     Closed,
     /// `notifications/cancelled`.
@@ -76,7 +76,7 @@ pub enum Goodbye {
 
 /// A request that was given up by the client before its answer.
 #[derive(Debug, Clone)]
-pub struct Cancelled {
+pub struct CancelledRequest {
     /// Its method.
     pub method: String,
     /// The tool, prompt or resource that it named.
@@ -84,12 +84,12 @@ pub struct Cancelled {
     /// Its id.
     pub id: Value,
     /// How it was given up.
-    pub how: Goodbye,
+    pub how: CancelSignal,
 }
 
 /// A list that clients read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum List {
+pub enum OfferListKind {
     /// `tools/list`
     Tools,
     /// `prompts/list`
@@ -101,41 +101,41 @@ pub enum List {
 }
 
 /// The lists as they are now. What is None is not offered at all.
-pub(super) struct Lists {
+pub(super) struct OfferedLists {
     pub(super) tools: Option<Vec<Value>>,
     pub(super) prompts: Option<Vec<Value>>,
     pub(super) resources: Option<Vec<Value>>,
     pub(super) templates: Option<Vec<Value>>,
 }
 
-impl Lists {
-    pub(super) fn of(&self, list: List) -> &Option<Vec<Value>> {
+impl OfferedLists {
+    pub(super) fn items(&self, list: OfferListKind) -> &Option<Vec<Value>> {
         match list {
-            List::Tools => &self.tools,
-            List::Prompts => &self.prompts,
-            List::Resources => &self.resources,
-            List::Templates => &self.templates,
+            OfferListKind::Tools => &self.tools,
+            OfferListKind::Prompts => &self.prompts,
+            OfferListKind::Resources => &self.resources,
+            OfferListKind::Templates => &self.templates,
         }
     }
 
-    pub(super) fn set(&mut self, list: List, items: Vec<Value>) {
+    pub(super) fn set(&mut self, list: OfferListKind, items: Vec<Value>) {
         *match list {
-            List::Tools => &mut self.tools,
-            List::Prompts => &mut self.prompts,
-            List::Resources => &mut self.resources,
-            List::Templates => &mut self.templates,
+            OfferListKind::Tools => &mut self.tools,
+            OfferListKind::Prompts => &mut self.prompts,
+            OfferListKind::Resources => &mut self.resources,
+            OfferListKind::Templates => &mut self.templates,
         } = Some(items);
     }
 
     /// The item with this name or URI.
-    pub(super) fn find(&self, list: List, name: &str) -> Option<Value> {
-        let key = if list == List::Resources { "uri" } else { "name" };
-        self.of(list).iter().flatten().find(|item| item[key] == name).cloned()
+    pub(super) fn find_item(&self, list: OfferListKind, name: &str) -> Option<Value> {
+        let key = if list == OfferListKind::Resources { "uri" } else { "name" };
+        self.items(list).iter().flatten().find(|item| item[key] == name).cloned()
     }
 
     /// Adds the item, or removes it where it is there.
-    pub(super) fn toggle(&mut self, list: List, item: Value) {
-        let mut items = self.of(list).clone().unwrap_or_default();
+    pub(super) fn toggle_item(&mut self, list: OfferListKind, item: Value) {
+        let mut items = self.items(list).clone().unwrap_or_default();
         let before = items.len();
         items.retain(|known| known["name"] != item["name"]);
         if items.len() == before {
@@ -146,44 +146,44 @@ impl Lists {
 }
 
 /// What can change while it runs.
-pub(super) struct Script {
-    pub(super) options: Options,
-    pub(super) lists: Lists,
-    pub(super) orders: Orders,
-    pub(super) seen: Vec<Seen>,
-    pub(super) cancelled: Vec<Cancelled>,
-    pub(super) sessions: HashMap<String, Arc<Session>>,
+pub(super) struct UpstreamScript {
+    pub(super) options: UpstreamOptions,
+    pub(super) lists: OfferedLists,
+    pub(super) orders: FaultQueue,
+    pub(super) seen: Vec<RecordedMessage>,
+    pub(super) cancelled: Vec<CancelledRequest>,
+    pub(super) sessions: HashMap<String, Arc<LegacySession>>,
 }
 
-pub(super) struct Inner {
-    pub(super) script: Mutex<Script>,
-    pub(super) listeners: Listeners,
+pub(super) struct UpstreamShared {
+    pub(super) script: Mutex<UpstreamScript>,
+    pub(super) listeners: ListenerTable,
     pub(super) changed: Notify,
     pub(super) gate: Semaphore,
-    pub(super) seal: Seal,
-    pub(super) jobs: Jobs,
+    pub(super) seal: StateSeal,
+    pub(super) jobs: JobTable,
     pub(super) tasks: TaskTracker,
     pub(super) stop: CancellationToken,
     numbers: AtomicU64,
 }
 
-impl Inner {
-    pub(super) fn new(options: Options) -> Arc<Self> {
-        let lists = options.fixtures.lists();
+impl UpstreamShared {
+    pub(super) fn new(options: UpstreamOptions) -> Arc<Self> {
+        let lists = options.fixtures.initial_lists();
         Arc::new(Self {
-            script: Mutex::new(Script {
+            script: Mutex::new(UpstreamScript {
                 options,
                 lists,
-                orders: Orders::default(),
+                orders: FaultQueue::default(),
                 seen: Vec::new(),
                 cancelled: Vec::new(),
                 sessions: HashMap::new(),
             }),
-            listeners: Listeners::default(),
+            listeners: ListenerTable::default(),
             changed: Notify::new(),
             gate: Semaphore::new(0),
-            seal: Seal::default(),
-            jobs: Jobs::default(),
+            seal: StateSeal::default(),
+            jobs: JobTable::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
             numbers: AtomicU64::new(1),
@@ -191,11 +191,11 @@ impl Inner {
     }
 
     /// A number that nobody had before.
-    pub(super) fn number(&self) -> u64 {
+    pub(super) fn next_number(&self) -> u64 {
         self.numbers.fetch_add(1, Ordering::Relaxed)
     }
 
-    pub(super) fn options(&self) -> Options {
+    pub(super) fn options(&self) -> UpstreamOptions {
         self.script.lock().unwrap().options.clone()
     }
 
@@ -220,7 +220,7 @@ impl Inner {
         can
     }
 
-    pub(super) fn saw(&self, seen: Seen) {
+    pub(super) fn record_message(&self, seen: RecordedMessage) {
         let mut script = self.script.lock().unwrap();
         if script.seen.len() < MAX_SEEN {
             script.seen.push(seen);
@@ -229,8 +229,8 @@ impl Inner {
         self.changed.notify_waiters();
     }
 
-    pub(super) fn gave_up(&self, call: &Call, how: Goodbye) {
-        let cancelled = Cancelled {
+    pub(super) fn record_cancelled(&self, call: &UpstreamCall, how: CancelSignal) {
+        let cancelled = CancelledRequest {
             method: call.method.clone(),
             name: call.target().to_owned(),
             id: call.id.clone(),
@@ -242,41 +242,41 @@ impl Inner {
 
     /// An id for a session that comes over HTTP; empty where none are given out.
     pub(super) fn session_id(&self) -> String {
-        let number = self.number();
+        let number = self.next_number();
         if self.options().session_ids {
-            format!("session-{number}-{:016x}", self.seal.of(&["session"]))
+            format!("session-{number}-{:016x}", self.seal.keyed_hash(&["session"]))
         } else {
             String::new()
         }
     }
 
     /// Opens a legacy session for an `initialize`.
-    pub(super) fn open_session(&self, id: String, params: &Value) -> Arc<Session> {
+    pub(super) fn open_session(&self, id: String, params: &Value) -> Arc<LegacySession> {
         let mut script = self.script.lock().unwrap();
         let versions = script.options.era.versions();
         let asked = params["protocolVersion"].as_str().unwrap_or_default();
         let mut handshakes = versions.iter().copied().filter(|version| *version != MODERN);
         let newest = handshakes.clone().next().unwrap_or_default();
         let version = handshakes.find(|version| *version == asked).unwrap_or(newest);
-        let session = Session::new(id.clone(), version, params["capabilities"].clone());
+        let session = LegacySession::new(id.clone(), version, params["capabilities"].clone());
         script.sessions.insert(id, session.clone());
         session
     }
 
-    pub(super) fn session(&self, id: &str) -> Option<Arc<Session>> {
+    pub(super) fn find_session(&self, id: &str) -> Option<Arc<LegacySession>> {
         self.script.lock().unwrap().sessions.get(id).cloned()
     }
 
     pub(super) fn end_session(&self, id: &str) -> bool {
         let ended = self.script.lock().unwrap().sessions.remove(id);
         if let Some(session) = &ended {
-            session.close();
+            session.close_stream();
         }
         ended.is_some()
     }
 
     /// Waits until there is something to return; fails the test where it never comes.
-    pub(super) async fn wait<T>(&self, what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
+    pub(super) async fn wait_until<T>(&self, what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
         let waiting = async {
             loop {
                 let changed = self.changed.notified();
@@ -298,10 +298,10 @@ mod tests {
 
     #[test]
     fn only_so_many_requests_are_remembered() {
-        let inner = Inner::new(Options::default());
+        let inner = UpstreamShared::new(UpstreamOptions::default());
         let message = json!({ "method": "ping" });
         for _ in 0..=MAX_SEEN {
-            inner.saw(Seen::of(&HeaderMap::new(), &Bytes::new(), &message));
+            inner.record_message(RecordedMessage::from_message(&HeaderMap::new(), &Bytes::new(), &message));
         }
         assert_eq!(inner.script.lock().unwrap().seen.len(), MAX_SEEN);
     }

@@ -13,33 +13,37 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     checks,
-    message::{Call, Failure, MODERN, OWN, Out, QUEUE, Side},
-    sessions::{Running, Session},
-    state::{Goodbye, Inner, Seen},
+    message::{AnswerStep, META_PREFIX, MODERN, QUEUE, RequestEra, RpcFailure, UpstreamCall},
+    sessions::{LegacySession, RunningCalls},
+    state::{CancelSignal, RecordedMessage, UpstreamShared},
 };
 
 /// Longest line that it reads.
 const MAX_LINE: u64 = 16 * 1024 * 1024;
 
-struct Connection {
-    inner: Arc<Inner>,
-    out: mpsc::Sender<Out>,
-    running: Running,
-    session: Mutex<Option<Arc<Session>>>,
+struct StdioConnection {
+    inner: Arc<UpstreamShared>,
+    out: mpsc::Sender<AnswerStep>,
+    running: RunningCalls,
+    session: Mutex<Option<Arc<LegacySession>>>,
 }
 
 /// Serves until the input ends, or a fault ends it.
-pub(super) async fn serve(inner: Arc<Inner>, input: impl AsyncRead + Unpin, output: impl AsyncWrite + Unpin) {
+pub(super) async fn serve_pipe(
+    inner: Arc<UpstreamShared>,
+    input: impl AsyncRead + Unpin,
+    output: impl AsyncWrite + Unpin,
+) {
     let (out, queue) = mpsc::channel(QUEUE);
-    let connection = Arc::new(Connection {
+    let connection = Arc::new(StdioConnection {
         inner: inner.clone(),
         out,
-        running: Running::default(),
+        running: RunningCalls::default(),
         session: Mutex::default(),
     });
     tokio::select! {
-        () = read(connection.clone(), input) => {}
-        () = write(queue, output) => {}
+        () = read_lines(connection.clone(), input) => {}
+        () = write_lines(queue, output) => {}
         () = inner.stop.cancelled() => {}
     }
     let session = connection.session.lock().unwrap().take();
@@ -48,7 +52,7 @@ pub(super) async fn serve(inner: Arc<Inner>, input: impl AsyncRead + Unpin, outp
     }
 }
 
-async fn read(connection: Arc<Connection>, input: impl AsyncRead + Unpin) {
+async fn read_lines(connection: Arc<StdioConnection>, input: impl AsyncRead + Unpin) {
     let mut input = BufReader::new(input);
     loop {
         let mut line = Vec::new();
@@ -62,26 +66,30 @@ async fn read(connection: Arc<Connection>, input: impl AsyncRead + Unpin) {
         }
         match serde_json::from_slice::<Value>(&raw) {
             Ok(message) => {
-                connection.inner.saw(Seen::of(&HeaderMap::new(), &raw, &message));
-                connection.clone().take(&message).await;
+                connection.inner.record_message(RecordedMessage::from_message(
+                    &HeaderMap::new(),
+                    &raw,
+                    &message,
+                ));
+                connection.clone().handle_message(&message).await;
             }
-            Err(_) => connection.refuse(&Failure::new(-32700, 400, "Parse error"), None).await,
+            Err(_) => connection.send_failure(&RpcFailure::new(-32700, 400, "Parse error"), None).await,
         }
     }
 }
 
-async fn write(mut queue: mpsc::Receiver<Out>, mut output: impl AsyncWrite + Unpin) {
+async fn write_lines(mut queue: mpsc::Receiver<AnswerStep>, mut output: impl AsyncWrite + Unpin) {
     while let Some(out) = queue.recv().await {
         let line = match out {
-            Out::Say(message) | Out::Answer(_, message) | Out::Park { message, .. } => {
-                format!("{message}\n").into_bytes()
-            }
-            Out::Raw { mut body, .. } => {
+            AnswerStep::Message(message)
+            | AnswerStep::Answer(_, message)
+            | AnswerStep::Park { message, .. } => format!("{message}\n").into_bytes(),
+            AnswerStep::Raw { mut body, .. } => {
                 body.push(b'\n');
                 body
             }
-            Out::Cut => return,
-            Out::CutMidway => {
+            AnswerStep::Cut => return,
+            AnswerStep::CutMidway => {
                 drop(output.write_all(b"{\"jsonrpc\":\"2.0\",\"resu").await);
                 drop(output.flush().await);
                 return;
@@ -93,58 +101,63 @@ async fn write(mut queue: mpsc::Receiver<Out>, mut output: impl AsyncWrite + Unp
     }
 }
 
-impl Connection {
-    async fn refuse(&self, failure: &Failure, id: Option<&Value>) {
-        drop(self.out.send(Out::Answer(200, failure.message(id))).await);
+impl StdioConnection {
+    async fn send_failure(&self, failure: &RpcFailure, id: Option<&Value>) {
+        drop(self.out.send(AnswerStep::Answer(200, failure.to_message(id))).await);
     }
 
-    async fn take(self: Arc<Self>, message: &Value) {
+    async fn handle_message(self: Arc<Self>, message: &Value) {
         let session = self.session.lock().unwrap().clone();
         let (Some(method), Some(id)) = (message["method"].as_str(), message.get("id")) else {
             match (message["method"].as_str(), session) {
-                (None, Some(session)) => session.answered(message),
+                (None, Some(session)) => session.receive_answer(message),
                 (Some("notifications/cancelled"), _) => self.running.cancel(&message["params"]["requestId"]),
                 _ => {}
             }
             return;
         };
-        let side = match self.side(message, session) {
+        let side = match self.request_era(message, session) {
             Ok(side) => side,
-            Err(failure) => return self.refuse(&failure, Some(id)).await,
+            Err(failure) => return self.send_failure(&failure, Some(id)).await,
         };
         let params = message.get("params").cloned().unwrap_or_else(|| json!({}));
-        let call = Call { id: id.clone(), method: method.to_owned(), params, side, out: self.out.clone() };
+        let call =
+            UpstreamCall { id: id.clone(), method: method.to_owned(), params, side, out: self.out.clone() };
         let (cancel, connection) = (CancellationToken::new(), self.clone());
         self.running.begin(id, &cancel);
         self.inner.tasks.spawn(async move {
             let id = call.id.clone();
-            connection.inner.clone().run(call, cancel, Goodbye::Notified).await;
+            connection.inner.clone().run_call(call, cancel, CancelSignal::Notified).await;
             connection.running.end(&id);
         });
     }
 
     /// The era of a request; `initialize` opens the legacy one.
-    fn side(&self, message: &Value, session: Option<Arc<Session>>) -> Result<Side, Failure> {
+    fn request_era(
+        &self,
+        message: &Value,
+        session: Option<Arc<LegacySession>>,
+    ) -> Result<RequestEra, RpcFailure> {
         let era = self.inner.options().era;
-        let has_version = message["params"]["_meta"].get(format!("{OWN}protocolVersion")).is_some();
+        let has_version = message["params"]["_meta"].get(format!("{META_PREFIX}protocolVersion")).is_some();
         let legacy = !era.handshakes().is_empty();
         if has_version && era.versions().contains(&MODERN) || !legacy {
-            checks::meta(message, &era.versions())?;
-            checks::method(message)?;
-            return Ok(Side::Modern);
+            checks::check_meta(message, &era.versions())?;
+            checks::check_method(message)?;
+            return Ok(RequestEra::Modern);
         }
         if message["method"] == "initialize" {
-            let id = format!("stdio-{}", self.inner.number());
+            let id = format!("stdio-{}", self.inner.next_number());
             let session = self.inner.open_session(id, &message["params"]);
-            session.open(self.out.clone());
+            session.open_stream(self.out.clone());
             self.session.lock().unwrap().replace(session.clone());
             self.inner.changed.notify_waiters();
-            return Ok(Side::Legacy(session));
+            return Ok(RequestEra::Legacy(session));
         }
         let method = message["method"].as_str().unwrap_or_default();
-        session.map(Side::Legacy).ok_or_else(|| match has_version {
-            true => Failure::no_method(method),
-            false => Failure::new(-32600, 400, "initialize comes first"),
+        session.map(RequestEra::Legacy).ok_or_else(|| match has_version {
+            true => RpcFailure::method_not_found(method),
+            false => RpcFailure::new(-32600, 400, "initialize comes first"),
         })
     }
 }

@@ -4,15 +4,15 @@ use serde_json::{Value, json};
 
 use super::{
     conformance,
-    message::{Call, Failure, text, tool_error},
-    state::{Inner, List},
+    message::{RpcFailure, UpstreamCall, text_result, tool_error},
+    state::{OfferListKind, UpstreamShared},
 };
 
 /// Most steps that the tool `steps` takes.
 const MAX_STEPS: u64 = 1_000;
 
 /// Tools that answer what they are told.
-pub(super) fn definitions() -> Vec<Value> {
+pub(super) fn echo_tools() -> Vec<Value> {
     vec![
         json!({
             "name": "echo",
@@ -56,37 +56,37 @@ pub(super) fn definitions() -> Vec<Value> {
     ]
 }
 
-impl Inner {
-    pub(super) async fn call_tool(&self, call: &Call) -> Result<Value, Failure> {
-        let listed = self.script.lock().unwrap().lists.find(List::Tools, call.target());
+impl UpstreamShared {
+    pub(super) async fn call_tool(&self, call: &UpstreamCall) -> Result<Value, RpcFailure> {
+        let listed = self.script.lock().unwrap().lists.find_item(OfferListKind::Tools, call.target());
         if listed.is_none() {
-            return Err(Failure::params(format!("Unknown tool: {}", call.target())));
+            return Err(RpcFailure::invalid_params(format!("Unknown tool: {}", call.target())));
         }
         match call.target() {
-            "echo" => Ok(text(call.argument("text").as_str().unwrap_or_default())),
+            "echo" => Ok(text_result(call.argument("text").as_str().unwrap_or_default())),
             "add" => {
                 let sum = call.argument("a").as_f64().zip(call.argument("b").as_f64()).map(|(a, b)| a + b);
-                let sum = sum.ok_or_else(|| Failure::params("a and b have to be numbers"))?;
-                let mut result = text(sum.to_string());
+                let sum = sum.ok_or_else(|| RpcFailure::invalid_params("a and b have to be numbers"))?;
+                let mut result = text_result(sum.to_string());
                 result["structuredContent"] = json!({ "sum": sum });
                 Ok(result)
             }
             "fail" => Ok(tool_error("It failed, as it was told to.")),
-            "steps" => Ok(self.steps(call).await),
-            _ => match conformance::call(self, call).await {
+            "steps" => Ok(self.run_steps(call).await),
+            _ => match conformance::call_conformance_tool(self, call).await {
                 Some(answer) => answer,
                 // A tool that a test put on the list: it says what it was given.
-                None => Ok(text(call.params["arguments"].to_string())),
+                None => Ok(text_result(call.params["arguments"].to_string())),
             },
         }
     }
 
-    async fn steps(&self, call: &Call) -> Value {
+    async fn run_steps(&self, call: &UpstreamCall) -> Value {
         let count = call.argument("count").as_u64().unwrap_or(1).min(MAX_STEPS);
         for step in 1..=count {
             self.gate.acquire().await.unwrap().forget();
-            call.progress(step, count).await;
+            call.report_progress(step, count).await;
         }
-        text(format!("{count} steps"))
+        text_result(format!("{count} steps"))
     }
 }

@@ -1,7 +1,7 @@
 //! Which requests are answered in which era, and how the others are refused.
 
 use serde_json::{Value, json};
-use toolyard_testkit::upstream::{Era, FakeUpstream, Fixtures, List, Options};
+use toolyard_testkit::upstream::{FakeUpstream, FixtureSet, OfferListKind, UpstreamEra, UpstreamOptions};
 
 use crate::client::{Session, ask, modern, modern_headers, open, piece, post_headers, send};
 
@@ -20,7 +20,7 @@ async fn both_eras_answer_at_one_address() {
     let sum = sum.unwrap().result();
     assert_eq!((&sum["structuredContent"], &sum["resultType"]), (&json!({ "sum": 3.0 }), &Value::Null));
 
-    let called = upstream.wait_seen("tools/call", 2).await;
+    let called = upstream.wait_messages("tools/call", 2).await;
     assert_eq!(called[0].header("mcp-name"), Some("echo"));
     assert_eq!(called[0].meta()["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
     assert_eq!(called[1].header("mcp-session-id"), Some(session.id.as_str()));
@@ -29,14 +29,18 @@ async fn both_eras_answer_at_one_address() {
 
 #[tokio::test]
 async fn one_era_refuses_the_other() {
-    let modern_only = FakeUpstream::with(Options { era: Era::Modern, ..Options::default() }).await;
+    let modern_only =
+        FakeUpstream::start_with(UpstreamOptions { era: UpstreamEra::Modern, ..UpstreamOptions::default() })
+            .await;
     let hello =
         json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": { "capabilities": {} } });
     let refused = send("POST", &modern_only.url(), &post_headers(), &hello.to_string()).await.unwrap();
     assert_eq!((refused.status, refused.code()), (400, -32602));
     assert_eq!(send("GET", &modern_only.url(), &post_headers(), "").await.unwrap().status, 405);
 
-    let legacy_only = FakeUpstream::with(Options { era: Era::Legacy, ..Options::default() }).await;
+    let legacy_only =
+        FakeUpstream::start_with(UpstreamOptions { era: UpstreamEra::Legacy, ..UpstreamOptions::default() })
+            .await;
     let refused = ask(&legacy_only.url(), "server/discover", json!({})).await.unwrap();
     assert_eq!(
         (refused.status, refused.code()),
@@ -45,7 +49,11 @@ async fn one_era_refuses_the_other() {
     );
     Session::open(&legacy_only.url()).await;
 
-    let old = FakeUpstream::with(Options { era: Era::Only("2025-06-18"), ..Options::default() }).await;
+    let old = FakeUpstream::start_with(UpstreamOptions {
+        era: UpstreamEra::Only("2025-06-18"),
+        ..UpstreamOptions::default()
+    })
+    .await;
     let answer = send("POST", &old.url(), &post_headers(), &hello.to_string()).await.unwrap();
     assert_eq!(answer.result()["protocolVersion"], "2025-06-18");
 }
@@ -67,7 +75,7 @@ async fn modern_requests_are_checked_before_they_run() {
     }
     let unknown = ask(&upstream.url(), "prompts/list", json!({})).await.unwrap();
     assert_eq!((unknown.status, unknown.code()), (404, -32601), "no prompts are offered");
-    upstream.offer(List::Prompts, vec![json!({ "name": "hello" })]);
+    upstream.set_list(OfferListKind::Prompts, vec![json!({ "name": "hello" })]);
     assert_eq!(ask(&upstream.url(), "prompts/list", json!({})).await.unwrap().status, 200);
     let foreign = [good.clone(), vec![("origin", "http://evil.example.com")]].concat();
     assert_eq!(send("POST", &upstream.url(), &foreign, &message.to_string()).await.unwrap().status, 403);
@@ -84,15 +92,20 @@ async fn a_session_that_is_over_is_unknown() {
     assert_eq!(session.ask(1, "tools/list", json!({})).await.unwrap().status, 404);
 
     let session = Session::open(&upstream.url()).await;
-    assert_eq!(upstream.sessions(), 1);
+    assert_eq!(upstream.session_count(), 1);
     assert_eq!(send("DELETE", &upstream.url(), &session.headers(), "").await.unwrap().status, 200);
     assert_eq!(session.ask(1, "tools/list", json!({})).await.unwrap().status, 404);
 }
 
 #[tokio::test]
 async fn a_server_may_know_its_sessions_without_ids() {
-    let options = Options { session_ids: false, always_sse: true, era: Era::Legacy, ..Options::default() };
-    let upstream = FakeUpstream::with(options).await;
+    let options = UpstreamOptions {
+        session_ids: false,
+        always_sse: true,
+        era: UpstreamEra::Legacy,
+        ..UpstreamOptions::default()
+    };
+    let upstream = FakeUpstream::start_with(options).await;
     let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }).to_string();
     assert_eq!(send("POST", &upstream.url(), &post_headers(), &list).await.unwrap().status, 404);
     let hello =
@@ -106,8 +119,8 @@ async fn a_server_may_know_its_sessions_without_ids() {
 
 #[tokio::test]
 async fn the_same_question_takes_either_road() {
-    let options = Options { fixtures: Fixtures::Conformance, ..Options::default() };
-    let upstream = FakeUpstream::with(options).await;
+    let options = UpstreamOptions { fixtures: FixtureSet::Conformance, ..UpstreamOptions::default() };
+    let upstream = FakeUpstream::start_with(options).await;
     let name = "test_input_required_result_multi_round";
     let first = ask(&upstream.url(), "tools/call", json!({ "name": name })).await.unwrap().result();
     assert_eq!(first["resultType"], "input_required");
@@ -135,5 +148,5 @@ async fn the_same_question_takes_either_road() {
         session.say(&json!({ "jsonrpc": "2.0", "id": id, "result": result })).await.unwrap();
     }
     assert!(piece(&mut stream).await.unwrap().contains("state-ok"));
-    assert_eq!(upstream.wait_seen("answer", 2).await.len(), 2);
+    assert_eq!(upstream.wait_messages("answer", 2).await.len(), 2);
 }

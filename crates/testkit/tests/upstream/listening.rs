@@ -1,7 +1,7 @@
 //! Changes reach those who listen, and nobody else.
 
 use serde_json::{Value, json};
-use toolyard_testkit::upstream::{FakeUpstream, Fixtures, List, Options};
+use toolyard_testkit::upstream::{FakeUpstream, FixtureSet, OfferListKind, UpstreamOptions};
 
 use crate::client::{Session, modern, modern_headers, open, piece};
 
@@ -11,7 +11,11 @@ fn event(piece: &str) -> Value {
 }
 
 async fn conformance() -> FakeUpstream {
-    FakeUpstream::with(Options { fixtures: Fixtures::Conformance, ..Options::default() }).await
+    FakeUpstream::start_with(UpstreamOptions {
+        fixtures: FixtureSet::Conformance,
+        ..UpstreamOptions::default()
+    })
+    .await
 }
 
 #[tokio::test]
@@ -26,13 +30,13 @@ async fn the_modern_era_listens_by_a_request() {
     assert_eq!(first["params"]["notifications"], wanted);
 
     upstream.wait_listening(1).await;
-    upstream.announce(List::Prompts);
-    upstream.update("test://static-text");
-    upstream.announce(List::Tools);
+    upstream.announce_list(OfferListKind::Prompts);
+    upstream.announce_resource("test://static-text");
+    upstream.announce_list(OfferListKind::Tools);
     let next = event(&piece(&mut stream).await.unwrap());
     assert_eq!(next["method"], "notifications/tools/list_changed", "others were not asked for");
     assert_eq!(next["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 77);
-    upstream.update("test://watched-resource");
+    upstream.announce_resource("test://watched-resource");
     assert_eq!(event(&piece(&mut stream).await.unwrap())["params"]["uri"], "test://watched-resource");
 
     upstream.end_listening();
@@ -53,7 +57,7 @@ async fn a_listening_stream_can_be_cut() {
     assert_eq!(piece(&mut stream).await, None);
     let cancelled = upstream.wait_cancelled(1).await.remove(0);
     assert_eq!(cancelled.method, "subscriptions/listen");
-    assert_eq!(upstream.listening(), 0);
+    assert_eq!(upstream.listening_count(), 0);
 }
 
 #[tokio::test]
@@ -63,11 +67,11 @@ async fn the_legacy_era_listens_by_get() {
     let mut stream = open("GET", &upstream.url(), &session.headers(), "").await.unwrap();
     upstream.wait_listening(1).await;
     assert!(piece(&mut stream).await.unwrap().starts_with(':'));
-    upstream.update("test://watched-resource");
+    upstream.announce_resource("test://watched-resource");
     session.ask(1, "resources/subscribe", json!({ "uri": "test://watched-resource" })).await.unwrap();
-    upstream.announce(List::Tools);
+    upstream.announce_list(OfferListKind::Tools);
     assert_eq!(event(&piece(&mut stream).await.unwrap())["method"], "notifications/tools/list_changed");
-    upstream.update("test://watched-resource");
+    upstream.announce_resource("test://watched-resource");
     assert_eq!(event(&piece(&mut stream).await.unwrap())["method"], "notifications/resources/updated");
     upstream.forget_sessions();
     assert_eq!(piece(&mut stream).await, None);
@@ -93,9 +97,9 @@ async fn an_answer_waits_for_who_comes_back() {
 async fn a_tool_changes_the_list_for_real() {
     let upstream = conformance().await;
     let session = Session::open(&upstream.url()).await;
-    let before = upstream.offered(List::Tools);
+    let before = upstream.list_items(OfferListKind::Tools);
     for expected in [before.len() + 1, before.len()] {
         session.ask(1, "tools/call", json!({ "name": "test_trigger_tool_change" })).await.unwrap();
-        assert_eq!(upstream.offered(List::Tools).len(), expected);
+        assert_eq!(upstream.list_items(OfferListKind::Tools).len(), expected);
     }
 }

@@ -7,7 +7,7 @@ use tokio::{
     io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader, Lines},
     process::Command,
 };
-use toolyard_testkit::upstream::{Behave, FakeUpstream, Goodbye, List, On};
+use toolyard_testkit::upstream::{CancelSignal, FakeUpstream, InjectedFault, OfferListKind, RequestMatch};
 
 use crate::client::{ask, modern};
 
@@ -53,7 +53,7 @@ async fn both_eras_share_a_pipe() {
     assert_eq!(pipe.ask(&hello()).await["result"]["protocolVersion"], "2025-06-18");
     let listed = pipe.ask(&json!({ "jsonrpc": "2.0", "id": 4, "method": "tools/list" })).await;
     assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 4);
-    upstream.announce(List::Tools);
+    upstream.announce_list(OfferListKind::Tools);
     assert_eq!(pipe.hear().await.unwrap()["method"], "notifications/tools/list_changed");
     pipe.output.write_all(b"nonsense\n").await.unwrap();
     assert_eq!(pipe.hear().await.unwrap()["error"]["code"], -32700);
@@ -74,13 +74,13 @@ async fn pipes_have_the_same_faults() {
     let upstream = FakeUpstream::start().await;
     let (input, output) = tokio::io::split(upstream.pipe());
     let mut pipe = Pipe::new(input, output);
-    upstream.when(On::tool("echo").times(1), Behave::Hang);
-    upstream.when(On::tool("fail").times(1), Behave::DieMidway);
+    upstream.inject_fault(RequestMatch::for_tool("echo").times(1), InjectedFault::Hang);
+    upstream.inject_fault(RequestMatch::for_tool("fail").times(1), InjectedFault::DieMidway);
     pipe.say(&modern(8, "tools/call", json!({ "name": "echo", "arguments": {} }))).await;
-    upstream.wait_seen("tools/call", 1).await;
+    upstream.wait_messages("tools/call", 1).await;
     let params = json!({ "requestId": 8 });
     pipe.say(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params })).await;
-    assert_eq!(upstream.wait_cancelled(1).await[0].how, Goodbye::Notified);
+    assert_eq!(upstream.wait_cancelled(1).await[0].how, CancelSignal::Notified);
     pipe.say(&modern(9, "tools/call", json!({ "name": "fail", "arguments": {} }))).await;
     let half = pipe.lines.next_line().await.unwrap().unwrap();
     assert!(serde_json::from_str::<Value>(&half).is_err());

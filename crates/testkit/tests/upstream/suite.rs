@@ -2,16 +2,16 @@
 
 use serde_json::{Value, json};
 use toolyard_testkit::{
-    conformance::{Proxy, run_suite},
-    upstream::{FakeUpstream, Fixtures, List, Options},
+    conformance::{ConformanceProxy, run_suite},
+    upstream::{FakeUpstream, FixtureSet, OfferListKind, UpstreamOptions},
 };
 
 use crate::client::{ask, modern, modern_headers, open, piece, send};
 
 #[tokio::test]
 async fn the_upstream_passes_the_conformance_suite() {
-    let options = Options { fixtures: Fixtures::Conformance, ..Options::default() };
-    let upstream = FakeUpstream::with(options).await;
+    let options = UpstreamOptions { fixtures: FixtureSet::Conformance, ..UpstreamOptions::default() };
+    let upstream = FakeUpstream::start_with(options).await;
     let said = run_suite(&upstream.url(), &[]).await.unwrap_or_else(|said| panic!("{said}"));
     assert!(said.contains("2025-11-25: 30 of 30 required, 3 of 3 others"), "{said}");
     // The suite has no checks yet for the status notifications of tasks, and so they are not passed.
@@ -25,21 +25,25 @@ async fn the_conformance_script_fails_where_the_suite_does() {
     assert!(said.contains("pass ping") && said.contains("FAIL tools-call-image"), "{said}");
 }
 
-async fn proxy(upstream: &FakeUpstream) -> Proxy {
+async fn proxy(upstream: &FakeUpstream) -> ConformanceProxy {
     let names = ["--prefix", "mcp_fixture__", "--package", "mcp.fixture"];
     let headers = ["--header", "X-User-Id=ada", "--header", "Authorization=Bearer a=b"];
-    Proxy::start(&upstream.url(), &[names, headers].concat()).await
+    ConformanceProxy::start(&upstream.url(), &[names, headers].concat()).await
 }
 
 /// The upstream plays the gateway here: its names have the prefix, its URIs the package.
 async fn gateway() -> FakeUpstream {
     let upstream = FakeUpstream::start().await;
     let tool = |name: &str| json!({ "name": name, "inputSchema": { "type": "object" } });
-    upstream.offer(List::Tools, vec![tool("mcp_fixture__lend"), tool("own_tool")]);
-    upstream.offer(List::Prompts, vec![json!({ "name": "mcp_fixture__greet" })]);
+    upstream.set_list(OfferListKind::Tools, vec![tool("mcp_fixture__lend"), tool("own_tool")]);
+    upstream.set_list(OfferListKind::Prompts, vec![json!({ "name": "mcp_fixture__greet" })]);
     let resource = |uri: &str| json!({ "uri": uri, "name": uri });
-    upstream.offer(List::Resources, vec![resource("test://mcp.fixture/a"), resource("other://b")]);
-    upstream.offer(List::Templates, vec![json!({ "uriTemplate": "test://mcp.fixture/{id}", "name": "t" })]);
+    upstream
+        .set_list(OfferListKind::Resources, vec![resource("test://mcp.fixture/a"), resource("other://b")]);
+    upstream.set_list(
+        OfferListKind::Templates,
+        vec![json!({ "uriTemplate": "test://mcp.fixture/{id}", "name": "t" })],
+    );
     upstream
 }
 
@@ -62,7 +66,7 @@ async fn the_proxy_takes_prefixes_off_and_puts_them_on() {
         let called =
             ask(url, "tools/call", json!({ "name": name, "arguments": { "n": 1.0 } })).await.unwrap();
         assert_eq!(called.result()["content"][0]["text"], r#"{"n":1.0}"#, "numbers keep their spelling");
-        let seen = gateway.seen("tools/call").pop().unwrap();
+        let seen = gateway.messages("tools/call").pop().unwrap();
         assert_eq!((seen.params["name"].as_str(), seen.header("mcp-name")), (Some(long), Some(long)));
         assert_eq!(seen.header("x-user-id"), Some("ada"));
         assert_eq!(seen.header("authorization"), Some("Bearer a=b"));
@@ -77,9 +81,9 @@ async fn the_proxy_takes_prefixes_off_and_puts_them_on() {
     assert_eq!(ask(url, "completion/complete", complete).await.unwrap().status, 200);
 
     let other = ["--prefix", "mcp_fixture__", "--call-prefix", "mcp.fixture:"];
-    let proxy = Proxy::start(&gateway.url(), &other).await;
+    let proxy = ConformanceProxy::start(&gateway.url(), &other).await;
     ask(proxy.url(), "tools/call", json!({ "name": "lend" })).await.unwrap();
-    let seen = gateway.seen("tools/call").pop().unwrap();
+    let seen = gateway.messages("tools/call").pop().unwrap();
     assert_eq!(seen.params["name"], "mcp.fixture:lend");
     assert_eq!(seen.header("mcp-name"), Some("mcp.fixture:lend"));
 }
@@ -95,11 +99,11 @@ async fn the_proxy_passes_streams_and_hosts_as_they_come() {
     let mut stream = open("POST", url, &headers, &message.to_string()).await.unwrap();
     let first = piece(&mut stream).await.unwrap();
     assert!(first.contains(r#"["test://a"]"#), "{first}");
-    let filter = &gateway.seen("subscriptions/listen")[0].params["notifications"];
+    let filter = &gateway.messages("subscriptions/listen")[0].params["notifications"];
     assert_eq!(filter["resourceSubscriptions"], json!(["test://mcp.fixture/a"]));
-    gateway.announce(List::Tools);
+    gateway.announce_list(OfferListKind::Tools);
     assert!(piece(&mut stream).await.unwrap().contains("notifications/tools/list_changed"));
-    gateway.update("test://mcp.fixture/a");
+    gateway.announce_resource("test://mcp.fixture/a");
     assert!(piece(&mut stream).await.unwrap().contains(r#""uri":"test://a""#));
     drop(stream);
     assert_eq!(
@@ -113,7 +117,7 @@ async fn the_proxy_passes_streams_and_hosts_as_they_come() {
         [modern_headers(&message), vec![("host", "evil.example.com"), ("origin", "http://evil.example.com")]];
     let refused = send("POST", url, &foreign.concat(), &message.to_string()).await.unwrap();
     assert_eq!(refused.status, 403);
-    let seen = gateway.seen("server/discover").pop().unwrap();
+    let seen = gateway.messages("server/discover").pop().unwrap();
     assert_eq!(seen.header("host"), Some("evil.example.com"));
     assert_eq!(seen.raw, message.to_string(), "what needs no change is not touched");
 }

@@ -10,7 +10,7 @@
 //! as is what has no place in a calculator.
 
 use super::{CalculateError, SHOWN_CHARS};
-use crate::text::cut;
+use crate::text::truncate_text;
 
 /// Longest expression, in characters.
 pub const MAX_EXPRESSION_CHARS: usize = 1_000;
@@ -51,14 +51,14 @@ const ONE_ASSIGNMENT: &str = "write each assignment as a statement of its own: `
 
 /// A part of an expression that is calculated by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct CalculationStep {
     pub(super) code: String,
     /// A statement as it was written; otherwise a group that was taken out of one.
     pub(super) is_statement: bool,
 }
 
 /// The steps that calculate an expression; the last one has the result.
-pub(super) fn steps(expression: &str) -> Result<Vec<Step>, CalculateError> {
+pub(super) fn split_steps(expression: &str) -> Result<Vec<CalculationStep>, CalculateError> {
     if expression.trim().is_empty() {
         return Err(CalculateError::Empty);
     }
@@ -66,13 +66,13 @@ pub(super) fn steps(expression: &str) -> Result<Vec<Step>, CalculateError> {
     if length > MAX_EXPRESSION_CHARS {
         return Err(CalculateError::TooLong(length));
     }
-    refuse_what_is_not_offered(expression)?;
+    refuse_unsupported(expression)?;
     refuse_dice(expression)?;
     refuse_hidden_assignments(expression)?;
     take_groups_out(expression)
 }
 
-fn refuse_what_is_not_offered(expression: &str) -> Result<(), CalculateError> {
+fn refuse_unsupported(expression: &str) -> Result<(), CalculateError> {
     for (what, instead) in NOT_OFFERED {
         if let Some(byte) = expression.find(what) {
             let at = expression[..byte].chars().count() + 1;
@@ -142,7 +142,7 @@ fn check_complete(text: &str) -> Result<(), CalculateError> {
             && !word.is_empty()
     };
     let incomplete = |operator: &str, side| {
-        let part = cut(text, SHOWN_CHARS);
+        let part = truncate_text(text, SHOWN_CHARS);
         Err(CalculateError::Incomplete { operator: operator.to_owned(), side, part })
     };
     let signs = BETWEEN.iter().chain(&["+", "-"]).find(|sign| text.ends_with(**sign));
@@ -157,18 +157,18 @@ fn check_complete(text: &str) -> Result<(), CalculateError> {
 }
 
 /// A statement or a group that has begun.
-struct Open {
+struct OpenGroup {
     text: String,
     /// Where its parenthesis stands, counted from 1.
     at: usize,
     has_groups: bool,
 }
 
-fn take_groups_out(expression: &str) -> Result<Vec<Step>, CalculateError> {
+fn take_groups_out(expression: &str) -> Result<Vec<CalculationStep>, CalculateError> {
     let mut steps = Vec::new();
     let mut groups = 0;
-    let mut statement = Open { text: String::new(), at: 0, has_groups: false };
-    let mut open: Vec<Open> = Vec::new();
+    let mut statement = OpenGroup { text: String::new(), at: 0, has_groups: false };
+    let mut open: Vec<OpenGroup> = Vec::new();
     for (index, letter) in expression.chars().enumerate() {
         let at = index + 1;
         match letter {
@@ -178,7 +178,7 @@ fn take_groups_out(expression: &str) -> Result<Vec<Step>, CalculateError> {
                 if groups > MAX_GROUPS {
                     return Err(CalculateError::TooManyGroups);
                 }
-                open.push(Open { text: String::new(), at, has_groups: false });
+                open.push(OpenGroup { text: String::new(), at, has_groups: false });
             }
             ')' => {
                 let Some(group) = open.pop() else {
@@ -187,15 +187,18 @@ fn take_groups_out(expression: &str) -> Result<Vec<Step>, CalculateError> {
                 check_complete(&group.text)?;
                 let around = open.last_mut().unwrap_or(&mut statement);
                 around.has_groups = true;
-                if stays(&group) {
+                if is_inline_group(&group) {
                     around.text.push_str(&format!("({})", group.text));
                 } else {
                     let name = format!("{GROUP_NAME}{groups}_{at}");
                     around.text.push_str(&format!("({name})"));
-                    steps.push(Step { code: format!("{name} = {}", group.text), is_statement: false });
+                    steps.push(CalculationStep {
+                        code: format!("{name} = {}", group.text),
+                        is_statement: false,
+                    });
                 }
             }
-            ';' | '\n' if open.is_empty() => finish(&mut statement, &mut steps)?,
+            ';' | '\n' if open.is_empty() => finish_statement(&mut statement, &mut steps)?,
             ';' => {
                 let instead = "close the parenthesis before the next statement begins";
                 return Err(CalculateError::NotOffered { what: ";".to_owned(), at, instead });
@@ -206,20 +209,23 @@ fn take_groups_out(expression: &str) -> Result<Vec<Step>, CalculateError> {
     if let Some(group) = open.last() {
         return Err(CalculateError::Unbalanced { which: '(', at: group.at });
     }
-    finish(&mut statement, &mut steps)?;
+    finish_statement(&mut statement, &mut steps)?;
     if steps.is_empty() { Err(CalculateError::Empty) } else { Ok(steps) }
 }
 
-fn finish(statement: &mut Open, steps: &mut Vec<Step>) -> Result<(), CalculateError> {
+fn finish_statement(
+    statement: &mut OpenGroup,
+    steps: &mut Vec<CalculationStep>,
+) -> Result<(), CalculateError> {
     let text = std::mem::take(&mut statement.text);
     if !text.trim().is_empty() {
         check_complete(&text)?;
-        steps.push(Step { code: text.trim().to_owned(), is_statement: true });
+        steps.push(CalculationStep { code: text.trim().to_owned(), is_statement: true });
     }
     Ok(())
 }
 
-fn stays(group: &Open) -> bool {
+fn is_inline_group(group: &OpenGroup) -> bool {
     let is_number = group.text.chars().all(|c| c.is_ascii_digit());
     !group.has_groups && (is_number || group.text.chars().count() <= INLINE_CHARS)
 }
@@ -229,7 +235,7 @@ mod tests {
     use super::*;
 
     fn steps_of(expression: &str) -> Vec<String> {
-        let steps = steps(expression).unwrap_or_else(|error| panic!("{expression}: {error}"));
+        let steps = split_steps(expression).unwrap_or_else(|error| panic!("{expression}: {error}"));
         steps.into_iter().map(|step| step.code).collect()
     }
 
@@ -259,13 +265,13 @@ mod tests {
 
     #[test]
     fn parentheses_are_checked() {
-        assert_eq!(steps("2 * (3 + 4"), Err(CalculateError::Unbalanced { which: '(', at: 5 }));
-        assert_eq!(steps("2) * 3"), Err(CalculateError::Unbalanced { which: ')', at: 2 }));
+        assert_eq!(split_steps("2 * (3 + 4"), Err(CalculateError::Unbalanced { which: '(', at: 5 }));
+        assert_eq!(split_steps("2) * 3"), Err(CalculateError::Unbalanced { which: ')', at: 2 }));
         let deep = "(".repeat(MAX_DEPTH + 1);
-        assert_eq!(steps(&deep), Err(CalculateError::TooDeep(MAX_DEPTH + 1)));
-        assert!(steps(&format!("{}1{}", "(".repeat(MAX_DEPTH), ")".repeat(MAX_DEPTH))).is_ok());
-        assert!(steps(&"(1)".repeat(MAX_GROUPS)).is_ok());
-        assert_eq!(steps(&"(1)".repeat(MAX_GROUPS + 1)), Err(CalculateError::TooManyGroups));
+        assert_eq!(split_steps(&deep), Err(CalculateError::TooDeep(MAX_DEPTH + 1)));
+        assert!(split_steps(&format!("{}1{}", "(".repeat(MAX_DEPTH), ")".repeat(MAX_DEPTH))).is_ok());
+        assert!(split_steps(&"(1)".repeat(MAX_GROUPS)).is_ok());
+        assert_eq!(split_steps(&"(1)".repeat(MAX_GROUPS + 1)), Err(CalculateError::TooManyGroups));
     }
 
     #[test]
@@ -288,25 +294,26 @@ mod tests {
             ("/ 3", "/", "before"),
             ("2 + (^3)", "^", "before"),
         ] {
-            let Err(CalculateError::Incomplete { operator: found, side: at, .. }) = steps(expression) else {
-                panic!("{expression}: {:?}", steps(expression))
+            let Err(CalculateError::Incomplete { operator: found, side: at, .. }) = split_steps(expression)
+            else {
+                panic!("{expression}: {:?}", split_steps(expression))
             };
             assert_eq!((found.as_str(), at), (operator, side), "{expression}");
         }
         for fine in
             ["-2", "+2", "15%", "5!", "3 potato", "2 + 3 auto", "30 mph", "5 ft to in", "(-2)", "of_1 = 2"]
         {
-            assert!(steps(fine).is_ok(), "{fine}: {:?}", steps(fine));
+            assert!(split_steps(fine).is_ok(), "{fine}: {:?}", split_steps(fine));
         }
     }
 
     #[test]
     fn length_is_bounded() {
-        assert!(steps(&"1".repeat(MAX_EXPRESSION_CHARS)).is_ok());
+        assert!(split_steps(&"1".repeat(MAX_EXPRESSION_CHARS)).is_ok());
         let over = MAX_EXPRESSION_CHARS + 1;
-        assert_eq!(steps(&"ä".repeat(over)), Err(CalculateError::TooLong(over)));
+        assert_eq!(split_steps(&"ä".repeat(over)), Err(CalculateError::TooLong(over)));
         for empty in ["", "  ", ";", "\n;"] {
-            assert_eq!(steps(empty), Err(CalculateError::Empty), "{empty:?}");
+            assert_eq!(split_steps(empty), Err(CalculateError::Empty), "{empty:?}");
         }
     }
 
@@ -332,7 +339,8 @@ mod tests {
             ("1 + d20", "d2", 5),
             ("1,000d6", "1,000d6", 1),
         ] {
-            let Err(CalculateError::NotOffered { what: found, at: place, .. }) = steps(expression) else {
+            let Err(CalculateError::NotOffered { what: found, at: place, .. }) = split_steps(expression)
+            else {
                 panic!("{expression} was not refused")
             };
             assert_eq!((found.as_str(), place), (what, at), "{expression}");
@@ -340,7 +348,7 @@ mod tests {
         for fine in
             ["0x1d4", "0xd4", "rad2 = 3", "5 days", "2 d", "3 + 4", "1 == 1", "a = 1 == 2", "1 != (2 == 3)"]
         {
-            assert!(steps(fine).is_ok(), "{fine}");
+            assert!(split_steps(fine).is_ok(), "{fine}");
         }
     }
 }

@@ -12,12 +12,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use form::Step;
+use form::CalculationStep;
 pub use form::{MAX_DEPTH, MAX_EXPRESSION_CHARS, MAX_GROUPS};
 
-use crate::blocking::{self, Unfinished};
-use crate::spec::{Described, Hints, Output, schema_of};
-use crate::text::cut;
+use crate::blocking::{self, UnfinishedWork};
+use crate::spec::{ToolboxHints, ToolboxOutput, ToolboxSpec, schema_of};
+use crate::text::truncate_text;
 
 /// How long a calculation may take, unless the caller says otherwise.
 pub const DEFAULT_LIMIT: Duration = Duration::from_millis(500);
@@ -109,15 +109,15 @@ pub enum CalculateError {
 }
 
 /// `calculate`, for models.
-pub fn described() -> Described {
-    Described {
+pub fn calculate_spec() -> ToolboxSpec {
+    ToolboxSpec {
         name: "calculate",
         title: "Calculator",
         description: "Calculates exactly, with numbers of any size, percentages, physical units, unit conversion, \
                       roots, logarithms, trigonometry and number bases. Use it for every calculation beyond mental \
                       arithmetic.",
         input_schema: schema_of::<CalculateArguments>(),
-        hints: Hints::LOOKS,
+        hints: ToolboxHints::READ_ONLY,
     }
 }
 
@@ -127,7 +127,7 @@ pub async fn calculate<T: Send + 'static>(
     arguments: CalculateArguments,
     limit: Duration,
     place: T,
-) -> Result<Output, CalculateError> {
+) -> Result<ToolboxOutput, CalculateError> {
     let work = move |is_over: &(dyn Fn() -> bool + Sync)| {
         let outcome = calculate_blocking(&arguments, is_over);
         drop(place);
@@ -135,8 +135,8 @@ pub async fn calculate<T: Send + 'static>(
     };
     match blocking::run_until(limit, work).await {
         Ok(outcome) => outcome,
-        Err(Unfinished::TooSlow) => Err(CalculateError::TooSlow),
-        Err(Unfinished::Failed) => Err(CalculateError::Failed),
+        Err(UnfinishedWork::TooSlow) => Err(CalculateError::TooSlow),
+        Err(UnfinishedWork::Failed) => Err(CalculateError::Failed),
     }
 }
 
@@ -145,7 +145,7 @@ pub async fn calculate<T: Send + 'static>(
 pub fn calculate_blocking(
     arguments: &CalculateArguments,
     is_over: &(dyn Fn() -> bool + Sync),
-) -> Result<Output, CalculateError> {
+) -> Result<ToolboxOutput, CalculateError> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("calculate".to_owned()).stack_size(STACK_BYTES);
         // A panic of fend ends the thread, not the process.
@@ -158,26 +158,29 @@ pub fn calculate_blocking(
 pub fn calculate_here(
     arguments: &CalculateArguments,
     is_over: &(dyn Fn() -> bool + Sync),
-) -> Result<Output, CalculateError> {
+) -> Result<ToolboxOutput, CalculateError> {
     let expression = arguments.expression.as_str();
-    let steps = form::steps(expression)?;
-    match run(&steps, is_over) {
-        Ok(result) => Ok(answer(expression, &result)),
+    let steps = form::split_steps(expression)?;
+    match evaluate_steps(&steps, is_over) {
+        Ok(result) => Ok(calculation_output(expression, &result)),
         Err(CalculateError::Refused { reason, .. }) => {
-            let expression = cut(expression, SHOWN_CHARS);
-            Err(CalculateError::Refused { expression, reason: cut(&reason, SHOWN_CHARS * 2) })
+            let expression = truncate_text(expression, SHOWN_CHARS);
+            Err(CalculateError::Refused { expression, reason: truncate_text(&reason, SHOWN_CHARS * 2) })
         }
         Err(other) => Err(other),
     }
 }
 
 /// One step after the other; the last one's result counts. All share one context, which ends here.
-fn run(steps: &[Step], is_over: &(dyn Fn() -> bool + Sync)) -> Result<String, CalculateError> {
+fn evaluate_steps(
+    steps: &[CalculationStep],
+    is_over: &(dyn Fn() -> bool + Sync),
+) -> Result<String, CalculateError> {
     let mut context = Context::new();
     let mut evaluate = |code: &str, shows: bool| {
         // Printing a large number takes longer than making it, and only the last is shown.
         context.set_echo_result(shows);
-        match fend_core::evaluate_with_interrupt(code, &mut context, &Stop(is_over)) {
+        match fend_core::evaluate_with_interrupt(code, &mut context, &InterruptCheck(is_over)) {
             Ok(done) => Ok(done.get_main_result().trim().to_owned()),
             Err(_) if is_over() => Err(CalculateError::TooSlow),
             Err(reason) => Err(CalculateError::Refused { expression: String::new(), reason }),
@@ -189,7 +192,7 @@ fn run(steps: &[Step], is_over: &(dyn Fn() -> bool + Sync)) -> Result<String, Ca
         // Only what is a number can be true or false. `ans` is fend's name for what was calculated last.
         if step.is_statement && matches!(evaluate("ans to bool", false), Err(CalculateError::Refused { .. }))
         {
-            return Err(CalculateError::NotANumber(cut(&step.code, SHOWN_CHARS)));
+            return Err(CalculateError::NotANumber(truncate_text(&step.code, SHOWN_CHARS)));
         }
     }
     let result = evaluate(&last.code, true)?;
@@ -200,22 +203,22 @@ fn run(steps: &[Step], is_over: &(dyn Fn() -> bool + Sync)) -> Result<String, Ca
     Ok(result)
 }
 
-fn answer(expression: &str, result: &str) -> Output {
+fn calculation_output(expression: &str, result: &str) -> ToolboxOutput {
     let length = result.chars().count();
     let is_cut = length > MAX_RESULT_CHARS;
-    let shown = cut(result, MAX_RESULT_CHARS);
+    let shown = truncate_text(result, MAX_RESULT_CHARS);
     let text = if is_cut {
         format!("{shown}\n(cut: the result has {length} characters; add `to 20 sf` for a rounded one)")
     } else {
         shown.clone()
     };
     let structured = json!({ "expression": expression, "result": shown, "cut": is_cut });
-    Output { text, structured: Some(structured) }
+    ToolboxOutput { text, structured: Some(structured) }
 }
 
-struct Stop<'a>(&'a (dyn Fn() -> bool + Sync));
+struct InterruptCheck<'a>(&'a (dyn Fn() -> bool + Sync));
 
-impl Interrupt for Stop<'_> {
+impl Interrupt for InterruptCheck<'_> {
     fn should_interrupt(&self) -> bool {
         (self.0)()
     }

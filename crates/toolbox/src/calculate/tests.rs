@@ -4,7 +4,7 @@ use tokio::time::Instant;
 
 use super::*;
 
-fn ask(expression: &str) -> Result<Output, CalculateError> {
+fn ask(expression: &str) -> Result<ToolboxOutput, CalculateError> {
     let start = Instant::now();
     let arguments = CalculateArguments { expression: expression.to_owned() };
     calculate_blocking(&arguments, &|| start.elapsed() > Duration::from_secs(5))
@@ -186,8 +186,8 @@ fn hostile_shapes_end_soon() {
                 start.elapsed() > Duration::from_millis(500)
             });
         let took = start.elapsed();
-        assert!(outcome != Err(CalculateError::Failed), "{}", cut(&expression, 40));
-        assert!(took < Duration::from_secs(4), "{} took {took:?}", cut(&expression, 40));
+        assert!(outcome != Err(CalculateError::Failed), "{}", truncate_text(&expression, 40));
+        assert!(took < Duration::from_secs(4), "{} took {took:?}", truncate_text(&expression, 40));
     }
 }
 

@@ -5,10 +5,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::FileError;
-use super::roots::{Access, Roots, is_hidden};
+use super::FileToolError;
+use super::roots::{FileRoots, RootAccess, is_hidden};
 use crate::blocking;
-use crate::spec::{Described, Hints, Output, schema_of};
+use crate::spec::{ToolboxHints, ToolboxOutput, ToolboxSpec, schema_of};
 use crate::text::one_line;
 
 /// Most entries of one listing.
@@ -22,60 +22,66 @@ pub struct ListFilesArguments {
     pub path: Option<String>,
 }
 
-pub(super) fn described() -> Described {
-    Described {
+pub(super) fn list_files_spec() -> ToolboxSpec {
+    ToolboxSpec {
         name: "list_files",
         title: "List files",
         description: "Lists the files and folders in a folder, with sizes. Call it without a path first to see which \
                       folders can be used.",
         input_schema: schema_of::<ListFilesArguments>(),
-        hints: Hints::LOOKS,
+        hints: ToolboxHints::READ_ONLY,
     }
 }
 
 /// What is in a folder, by name.
-pub async fn list_files(arguments: ListFilesArguments, roots: &Roots) -> Result<Output, FileError> {
+pub async fn list_files(
+    arguments: ListFilesArguments,
+    roots: &FileRoots,
+) -> Result<ToolboxOutput, FileToolError> {
     match arguments.path.filter(|path| !matches!(path.trim(), "" | "." | "/")) {
         None => Ok(list_roots(roots)),
         Some(path) => {
             let roots = roots.clone();
-            blocking::run(move || list(&path, &roots)).await?
+            blocking::run_blocking(move || list_folder(&path, &roots)).await?
         }
     }
 }
 
-fn list_roots(roots: &Roots) -> Output {
+fn list_roots(roots: &FileRoots) -> ToolboxOutput {
     let word = |access| match access {
-        Access::Read => "read only",
-        Access::Write => "can be written",
+        RootAccess::Read => "read only",
+        RootAccess::Write => "can be written",
     };
     let lines: Vec<_> =
-        roots.all().iter().map(|root| format!("{}/ ({})", root.name, word(root.access))).collect();
+        roots.as_slice().iter().map(|root| format!("{}/ ({})", root.name, word(root.access))).collect();
     let text = if lines.is_empty() { "No folder is set up.".to_owned() } else { lines.join("\n") };
-    let list =
-        roots.all().iter().map(|root| json!({ "name": root.name, "writable": root.access == Access::Write }));
-    Output { text, structured: Some(json!({ "folders": list.collect::<Vec<_>>() })) }
+    let list = roots
+        .as_slice()
+        .iter()
+        .map(|root| json!({ "name": root.name, "writable": root.access == RootAccess::Write }));
+    ToolboxOutput { text, structured: Some(json!({ "folders": list.collect::<Vec<_>>() })) }
 }
 
 /// One thing in a folder.
-struct Entry {
+struct ListedEntry {
     name: String,
-    kind: Kind,
+    kind: EntryKind,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum EntryKind {
     File { size: u64 },
     Folder,
     Link,
     Other,
 }
 
-fn list(path: &str, roots: &Roots) -> Result<Output, FileError> {
-    let place = roots.place(path)?;
-    let shown = place.shown();
+fn list_folder(path: &str, roots: &FileRoots) -> Result<ToolboxOutput, FileToolError> {
+    let place = roots.resolve_path(path)?;
+    let shown = place.display_path();
     place.check_visible()?;
-    let read = place.root.dir.read_dir(&place.relative).map_err(|error| FileError::of(&error, &shown))?;
+    let read =
+        place.root.dir.read_dir(&place.relative).map_err(|error| FileToolError::from_io(&error, &shown))?;
     let mut entries = Vec::new();
     let mut is_cut = false;
     for entry in read {
@@ -84,7 +90,7 @@ fn list(path: &str, roots: &Roots) -> Result<Output, FileError> {
             break;
         }
         // What vanishes while we look is left out.
-        let entry = entry.ok().map(|entry| look(&entry));
+        let entry = entry.ok().map(|entry| read_entry(&entry));
         entries.extend(entry.filter(|entry| place.root.policy.shows_hidden || !is_hidden(&entry.name)));
     }
     entries.sort_by(|a, b| a.name.cmp(&b.name));
@@ -92,45 +98,45 @@ fn list(path: &str, roots: &Roots) -> Result<Output, FileError> {
     let mut text = format!("{} entries in {shown}/", entries.len());
     for entry in &entries {
         text.push('\n');
-        text.push_str(&line(entry));
+        text.push_str(&entry_line(entry));
     }
     if is_cut {
         text.push_str(&format!(
             "\n(cut: there are more than {MAX_ENTRIES}; use search_files with a name to find the others)"
         ));
     }
-    let list: Vec<_> = entries.iter().map(structured).collect();
-    Ok(Output { text, structured: Some(json!({ "path": shown, "entries": list, "cut": is_cut })) })
+    let list: Vec<_> = entries.iter().map(entry_json).collect();
+    Ok(ToolboxOutput { text, structured: Some(json!({ "path": shown, "entries": list, "cut": is_cut })) })
 }
 
-fn look(entry: &DirEntry) -> Entry {
+fn read_entry(entry: &DirEntry) -> ListedEntry {
     // Of the entry itself, not of what a link leads to.
     let kind = match entry.metadata() {
-        Ok(data) if data.is_dir() => Kind::Folder,
-        Ok(data) if data.is_symlink() => Kind::Link,
-        Ok(data) if data.is_file() => Kind::File { size: data.len() },
-        Ok(_) | Err(_) => Kind::Other,
+        Ok(data) if data.is_dir() => EntryKind::Folder,
+        Ok(data) if data.is_symlink() => EntryKind::Link,
+        Ok(data) if data.is_file() => EntryKind::File { size: data.len() },
+        Ok(_) | Err(_) => EntryKind::Other,
     };
-    Entry { name: entry.file_name().to_string_lossy().into_owned(), kind }
+    ListedEntry { name: entry.file_name().to_string_lossy().into_owned(), kind }
 }
 
-fn line(entry: &Entry) -> String {
+fn entry_line(entry: &ListedEntry) -> String {
     // A name may hold anything but `/` and 0; on several lines it could pass for several entries.
     let name = one_line(&entry.name);
     match entry.kind {
-        Kind::File { size } => format!("{name} ({size} bytes)"),
-        Kind::Folder => format!("{name}/"),
-        Kind::Link => format!("{name} (link)"),
-        Kind::Other => format!("{name} (not a file)"),
+        EntryKind::File { size } => format!("{name} ({size} bytes)"),
+        EntryKind::Folder => format!("{name}/"),
+        EntryKind::Link => format!("{name} (link)"),
+        EntryKind::Other => format!("{name} (not a file)"),
     }
 }
 
-fn structured(entry: &Entry) -> Value {
+fn entry_json(entry: &ListedEntry) -> Value {
     let (kind, size) = match entry.kind {
-        Kind::File { size } => ("file", Some(size)),
-        Kind::Folder => ("folder", None),
-        Kind::Link => ("link", None),
-        Kind::Other => ("other", None),
+        EntryKind::File { size } => ("file", Some(size)),
+        EntryKind::Folder => ("folder", None),
+        EntryKind::Link => ("link", None),
+        EntryKind::Other => ("other", None),
     };
     match size {
         Some(size) => json!({ "name": entry.name, "kind": kind, "size": size }),
@@ -143,7 +149,7 @@ mod tests {
     use super::super::roots::tests::Sandbox;
     use super::*;
 
-    async fn list(sandbox: &Sandbox, path: &str) -> Result<Output, FileError> {
+    async fn list(sandbox: &Sandbox, path: &str) -> Result<ToolboxOutput, FileToolError> {
         list_files(ListFilesArguments { path: Some(path.to_owned()) }, &sandbox.roots).await
     }
 
@@ -178,7 +184,7 @@ mod tests {
             let output = list_files(ListFilesArguments { path }, &sandbox.roots).await.unwrap();
             assert_eq!(output.text, "notes/ (can be written)\nlibrary/ (read only)");
         }
-        let none = list_files(ListFilesArguments::default(), &Roots::default()).await.unwrap();
+        let none = list_files(ListFilesArguments::default(), &FileRoots::default()).await.unwrap();
         assert_eq!(none.text, "No folder is set up.");
     }
 
@@ -204,10 +210,10 @@ mod tests {
         sandbox.put("notes/a.md", "");
         sandbox.link("..", "notes/up");
         sandbox.link("/", "notes/top");
-        assert_eq!(list(&sandbox, "notes/none").await, Err(FileError::NotFound("notes/none".into())));
-        assert_eq!(list(&sandbox, "notes/a.md").await, Err(FileError::NotAFolder("notes/a.md".into())));
+        assert_eq!(list(&sandbox, "notes/none").await, Err(FileToolError::NotFound("notes/none".into())));
+        assert_eq!(list(&sandbox, "notes/a.md").await, Err(FileToolError::NotAFolder("notes/a.md".into())));
         for path in ["notes/up", "notes/top", "notes/up/library", "notes/top/etc"] {
-            assert_eq!(list(&sandbox, path).await, Err(FileError::Outside(path.into())));
+            assert_eq!(list(&sandbox, path).await, Err(FileToolError::Outside(path.into())));
         }
     }
 }

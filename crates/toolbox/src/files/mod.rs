@@ -4,8 +4,8 @@
 //! opened once, by `cap-std`, and every other path is resolved below them by the system itself, links included.
 
 mod list;
+mod quota;
 mod read;
-mod room;
 mod roots;
 mod search;
 mod wildcard;
@@ -14,21 +14,21 @@ mod write;
 use std::io;
 
 pub use list::{ListFilesArguments, MAX_ENTRIES, list_files};
+pub use quota::WriteQuota;
 pub use read::{DEFAULT_PAGE_BYTES, MAX_SCAN_BYTES, ReadFileArguments, read_file};
-pub use room::WriteQuota;
-pub use roots::{Access, MAX_PATH_BYTES, RootError, RootPolicy, RootSettings, Roots};
+pub use roots::{FileRoots, MAX_PATH_BYTES, RootAccess, RootError, RootPolicy, RootSettings};
 pub use search::{
     MAX_FILE_BYTES, MAX_HITS, MAX_SEARCH_BYTES, MAX_SEARCH_DEPTH, MAX_VISITED, SearchFilesArguments,
     search_files,
 };
 pub use write::{MAX_WRITE_BYTES, WriteFileArguments, write_file};
 
-use crate::blocking::Unfinished;
-use crate::spec::Described;
+use crate::blocking::UnfinishedWork;
+use crate::spec::ToolboxSpec;
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum FileError {
+pub enum FileToolError {
     /// No root has this name.
     #[error("`{path}` is in no folder that can be used; paths begin with one of: {known}")]
     UnknownRoot {
@@ -98,9 +98,9 @@ pub enum FileError {
     Unreachable,
 }
 
-impl FileError {
+impl FileToolError {
     /// What an error of the system means for a path.
-    fn of(error: &io::Error, path: &str) -> Self {
+    fn from_io(error: &io::Error, path: &str) -> Self {
         let path = path.to_owned();
         match error.kind() {
             io::ErrorKind::NotFound => Self::NotFound(path),
@@ -113,13 +113,13 @@ impl FileError {
     }
 }
 
-impl From<Unfinished> for FileError {
-    fn from(_: Unfinished) -> Self {
+impl From<UnfinishedWork> for FileToolError {
+    fn from(_: UnfinishedWork) -> Self {
         Self::Unreachable
     }
 }
 
 /// The tools of this module, for models.
-pub fn described() -> [Described; 4] {
-    [list::described(), read::described(), write::described(), search::described()]
+pub fn file_tool_specs() -> [ToolboxSpec; 4] {
+    [list::list_files_spec(), read::read_file_spec(), write::write_file_spec(), search::search_files_spec()]
 }

@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::FileError;
-use super::roots::Roots;
+use super::FileToolError;
+use super::roots::FileRoots;
 use crate::blocking;
-use crate::spec::{Described, Hints, Output, schema_of};
+use crate::spec::{ToolboxHints, ToolboxOutput, ToolboxSpec, schema_of};
 
 /// Most bytes of one answer, and how many there are unless fewer are asked for.
 pub const DEFAULT_PAGE_BYTES: u64 = 256 * 1024;
@@ -32,40 +32,43 @@ pub struct ReadFileArguments {
     pub max_bytes: Option<u64>,
 }
 
-pub(super) fn described() -> Described {
-    Described {
+pub(super) fn read_file_spec() -> ToolboxSpec {
+    ToolboxSpec {
         name: "read_file",
         title: "Read a file",
         description: "Reads a text file. Long files come in pages; each answer says whether there is more and where to \
                       go on.",
         input_schema: schema_of::<ReadFileArguments>(),
-        hints: Hints::LOOKS,
+        hints: ToolboxHints::READ_ONLY,
     }
 }
 
 /// The text of a file.
-pub async fn read_file(arguments: ReadFileArguments, roots: &Roots) -> Result<Output, FileError> {
+pub async fn read_file(
+    arguments: ReadFileArguments,
+    roots: &FileRoots,
+) -> Result<ToolboxOutput, FileToolError> {
     let roots = roots.clone();
-    blocking::run(move || read(&arguments, &roots)).await?
+    blocking::run_blocking(move || read_file_page(&arguments, &roots)).await?
 }
 
-fn read(arguments: &ReadFileArguments, roots: &Roots) -> Result<Output, FileError> {
-    let place = roots.place(&arguments.path)?;
-    let shown = place.shown();
+fn read_file_page(arguments: &ReadFileArguments, roots: &FileRoots) -> Result<ToolboxOutput, FileToolError> {
+    let place = roots.resolve_path(&arguments.path)?;
+    let shown = place.display_path();
     place.check_visible()?;
-    let mut file = open(&place.root.dir, &place.relative, &shown)?;
-    let failed = |error| FileError::of(&error, &shown);
+    let mut file = open_regular_file(&place.root.dir, &place.relative, &shown)?;
+    let failed = |error| FileToolError::from_io(&error, &shown);
     let size = file.metadata().map_err(failed)?.len();
     let start = match (arguments.start_line, arguments.start) {
-        (Some(_), Some(_)) => return Err(FileError::BadArguments("give `start_line` or `start`, not both")),
-        (Some(0), None) => return Err(FileError::BadArguments("`start_line` counts from 1")),
-        (Some(line), None) => start_of_line(&file, line).map_err(failed)?.ok_or(FileError::BadArguments(
+        (Some(_), Some(_)) => return Err(FileToolError::BadArguments("give `start_line` or `start`, not both")),
+        (Some(0), None) => return Err(FileToolError::BadArguments("`start_line` counts from 1")),
+        (Some(line), None) => start_of_line(&file, line).map_err(failed)?.ok_or(FileToolError::BadArguments(
             "the file has no such line, or it is too far down; leave `start_line` out to see the beginning",
         ))?,
         (None, start) => start.unwrap_or(0),
     };
     if start > size {
-        return Err(FileError::BadArguments(
+        return Err(FileToolError::BadArguments(
             "`start` is behind the end of the file; begin at a smaller number",
         ));
     }
@@ -74,8 +77,8 @@ fn read(arguments: &ReadFileArguments, roots: &Roots) -> Result<Output, FileErro
     let mut bytes = Vec::new();
     // Four more than asked for, so that one character always fits.
     file.take(limit + 4).read_to_end(&mut bytes).map_err(failed)?;
-    let page = page(&bytes, usize::try_from(limit).unwrap_or(usize::MAX), start > 0)
-        .ok_or_else(|| FileError::Binary(shown.clone()))?;
+    let page = cut_page(&bytes, usize::try_from(limit).unwrap_or(usize::MAX), start > 0)
+        .ok_or_else(|| FileToolError::Binary(shown.clone()))?;
 
     let from = start + page.skipped as u64;
     let end = from + page.text.len() as u64;
@@ -87,14 +90,14 @@ fn read(arguments: &ReadFileArguments, roots: &Roots) -> Result<Output, FileErro
         ));
     }
     let structured = json!({ "path": shown, "start": from, "end": end, "size": size, "next_start": next });
-    Ok(Output { text, structured: Some(structured) })
+    Ok(ToolboxOutput { text, structured: Some(structured) })
 }
 
 /// Opens what is a file, and not a pipe or a device, on which opening or reading may wait for ever.
-pub(super) fn open(dir: &Dir, relative: &str, shown: &str) -> Result<File, FileError> {
-    let failed = |error| FileError::of(&error, shown);
+pub(super) fn open_regular_file(dir: &Dir, relative: &str, shown: &str) -> Result<File, FileToolError> {
+    let failed = |error| FileToolError::from_io(&error, shown);
     if !dir.metadata(relative).map_err(failed)?.is_file() {
-        return Err(FileError::NotAFile(shown.to_owned()));
+        return Err(FileToolError::NotAFile(shown.to_owned()));
     }
     dir.open(relative).map_err(failed)
 }
@@ -117,14 +120,14 @@ fn start_of_line(file: &File, line: u64) -> std::io::Result<Option<u64>> {
     Ok(Some(at))
 }
 
-struct Page<'a> {
+struct FilePage<'a> {
     /// Bytes before the first whole character.
     skipped: usize,
     text: &'a str,
 }
 
 /// The part of the bytes that is one page: whole characters, whole lines if there is a line end. `None` if it is not text.
-fn page(bytes: &[u8], limit: usize, is_inside: bool) -> Option<Page<'_>> {
+fn cut_page(bytes: &[u8], limit: usize, is_inside: bool) -> Option<FilePage<'_>> {
     let is_rest = |byte: &u8| byte & 0b1100_0000 == 0b1000_0000;
     let skipped = if is_inside { bytes.iter().take(3).take_while(|byte| is_rest(byte)).count() } else { 0 };
     let bytes = &bytes[skipped..];
@@ -141,7 +144,7 @@ fn page(bytes: &[u8], limit: usize, is_inside: bool) -> Option<Page<'_>> {
         Err(_) => return None,
     };
     if text.len() <= limit {
-        return Some(Page { skipped, text });
+        return Some(FilePage { skipped, text });
     }
     let mut end = limit;
     while !text.is_char_boundary(end) {
@@ -151,7 +154,7 @@ fn page(bytes: &[u8], limit: usize, is_inside: bool) -> Option<Page<'_>> {
         end = text.chars().next().map_or(0, char::len_utf8);
     }
     let end = text[..end].rfind('\n').map_or(end, |line_end| line_end + 1);
-    Some(Page { skipped, text: &text[..end] })
+    Some(FilePage { skipped, text: &text[..end] })
 }
 
 #[cfg(test)]
@@ -159,11 +162,14 @@ mod tests {
     use super::super::roots::tests::Sandbox;
     use super::*;
 
-    async fn read(sandbox: &Sandbox, path: &str) -> Result<Output, FileError> {
+    async fn read(sandbox: &Sandbox, path: &str) -> Result<ToolboxOutput, FileToolError> {
         read_file(ReadFileArguments { path: path.to_owned(), ..Default::default() }, &sandbox.roots).await
     }
 
-    async fn read_from(sandbox: &Sandbox, arguments: ReadFileArguments) -> Result<Output, FileError> {
+    async fn read_from(
+        sandbox: &Sandbox,
+        arguments: ReadFileArguments,
+    ) -> Result<ToolboxOutput, FileToolError> {
         read_file(ReadFileArguments { path: "notes/a.md".to_owned(), ..arguments }, &sandbox.roots).await
     }
 
@@ -234,7 +240,7 @@ mod tests {
             ReadFileArguments { start: Some(14), ..Default::default() },
         ] {
             let outcome = read_from(&sandbox, wrong).await;
-            assert!(matches!(outcome, Err(FileError::BadArguments(_))), "{outcome:?}");
+            assert!(matches!(outcome, Err(FileToolError::BadArguments(_))), "{outcome:?}");
         }
     }
 
@@ -244,7 +250,7 @@ mod tests {
         let file = std::fs::File::create(sandbox.path("notes/a.md")).unwrap();
         file.set_len(MAX_SCAN_BYTES * 2).unwrap();
         let arguments = ReadFileArguments { start_line: Some(2), ..Default::default() };
-        assert!(matches!(read_from(&sandbox, arguments).await, Err(FileError::BadArguments(_))));
+        assert!(matches!(read_from(&sandbox, arguments).await, Err(FileToolError::BadArguments(_))));
     }
 
     #[tokio::test]
@@ -262,12 +268,15 @@ mod tests {
         let sandbox = Sandbox::new();
         sandbox.put("notes/sub/a.md", "");
         for path in ["notes", "notes/sub"] {
-            assert_eq!(read(&sandbox, path).await, Err(FileError::NotAFile(path.into())));
+            assert_eq!(read(&sandbox, path).await, Err(FileToolError::NotAFile(path.into())));
         }
-        assert_eq!(read(&sandbox, "notes/none.md").await, Err(FileError::NotFound("notes/none.md".into())));
+        assert_eq!(
+            read(&sandbox, "notes/none.md").await,
+            Err(FileToolError::NotFound("notes/none.md".into()))
+        );
         let made = std::process::Command::new("mkfifo").arg(sandbox.path("notes/pipe")).status();
         if made.is_ok_and(|status| status.success()) {
-            assert_eq!(read(&sandbox, "notes/pipe").await, Err(FileError::NotAFile("notes/pipe".into())));
+            assert_eq!(read(&sandbox, "notes/pipe").await, Err(FileToolError::NotAFile("notes/pipe".into())));
         }
     }
 
@@ -283,7 +292,7 @@ mod tests {
         for path in
             ["notes/by-link", "notes/by-absolute-link", "notes/up/secret.txt", "notes/up-twice/secret.txt"]
         {
-            assert_eq!(read(&sandbox, path).await, Err(FileError::Outside(path.into())), "{path}");
+            assert_eq!(read(&sandbox, path).await, Err(FileToolError::Outside(path.into())), "{path}");
         }
         for path in ["notes/../secret.txt", "../secret.txt", "/etc/passwd"] {
             assert!(read(&sandbox, path).await.is_err(), "{path}");

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
-use super::FileError;
-use super::room::{Budgets, Room, WriteQuota};
+use super::FileToolError;
+use super::quota::{SharedBudgets, WriteAllowance, WriteQuota};
 use crate::blocking;
-use crate::text::cut;
+use crate::text::truncate_text;
 
 /// Longest path, in bytes.
 pub const MAX_PATH_BYTES: usize = 1_000;
@@ -20,7 +20,7 @@ const MAX_NAME_BYTES: usize = 32;
 
 /// What may be done in a root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum RootAccess {
     /// Look.
     Read,
     /// Look and change.
@@ -35,7 +35,7 @@ pub struct RootSettings {
     /// Where it is on this machine. Never told to a caller.
     pub folder: PathBuf,
     /// What may be done there.
-    pub access: Access,
+    pub access: RootAccess,
 }
 
 /// How a root is shared, and what is kept from its users.
@@ -75,40 +75,40 @@ pub enum RootError {
 
 /// The folders that can be used. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Roots(Arc<Vec<Root>>);
+pub struct FileRoots(Arc<Vec<FileRoot>>);
 
 #[derive(Clone)]
-pub(super) struct Root {
+pub(super) struct FileRoot {
     pub(super) name: String,
     pub(super) dir: Arc<Dir>,
-    pub(super) access: Access,
+    pub(super) access: RootAccess,
     pub(super) policy: RootPolicy,
     /// What may still be written.
-    pub(super) room: Room,
+    pub(super) allowance: WriteAllowance,
     /// The way from `dir` to a user's own folder, where each has one. Nothing can be reached before a user is named.
     user_path: Option<String>,
     /// What each user has written where they share it.
-    budgets: Arc<Budgets>,
+    budgets: Arc<SharedBudgets>,
 }
 
 /// A path that was read: a root and a way down from it.
-pub(super) struct Place<'a> {
-    pub(super) root: &'a Root,
+pub(super) struct RootedPath<'a> {
+    pub(super) root: &'a FileRoot,
     /// `.` for the root itself.
     pub(super) relative: String,
 }
 
-impl Roots {
+impl FileRoots {
     /// Opens the folders. They stay the same ones even if they are moved later.
     pub fn open(settings: impl IntoIterator<Item = RootSettings>) -> Result<Self, RootError> {
         Self::open_with(settings.into_iter().map(|root| (root, RootPolicy::default())))
     }
 
-    /// The same for several users: see [`Roots::for_user`].
+    /// The same for several users: see [`FileRoots::for_user`].
     pub fn open_with(
         settings: impl IntoIterator<Item = (RootSettings, RootPolicy)>,
     ) -> Result<Self, RootError> {
-        let mut roots: Vec<Root> = Vec::new();
+        let mut roots: Vec<FileRoot> = Vec::new();
         for (RootSettings { name, folder, access }, policy) in settings {
             let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_');
             if name.is_empty() || name.len() > MAX_NAME_BYTES || !name.bytes().all(is_plain) {
@@ -117,14 +117,14 @@ impl Roots {
             if roots.iter().any(|root| root.name == name) {
                 return Err(RootError::Twice(name));
             }
-            let (folder, user_path) = split(folder, policy.per_user);
+            let (folder, user_path) = split_user_path(folder, policy.per_user);
             match Dir::open_ambient_dir(&folder, ambient_authority()) {
-                Ok(dir) => roots.push(Root {
+                Ok(dir) => roots.push(FileRoot {
                     name,
                     dir: Arc::new(dir),
                     access,
                     policy,
-                    room: Room::Unlimited,
+                    allowance: WriteAllowance::Unlimited,
                     user_path,
                     budgets: Arc::default(),
                 }),
@@ -136,29 +136,29 @@ impl Roots {
 
     /// The folders as one user sees them. `user` becomes the name of a folder where each user has one, which is made if it
     /// is not there; so it must be a plain name that no other user has.
-    pub async fn for_user(&self, user: &str) -> Result<Self, FileError> {
+    pub async fn for_user(&self, user: &str) -> Result<Self, FileToolError> {
         let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'@' | b'~');
         if user.is_empty() || user.starts_with('.') || !user.bytes().all(plain) {
-            return Err(FileError::BadPath {
-                path: cut(user, 100),
+            return Err(FileToolError::BadPath {
+                path: truncate_text(user, 100),
                 why: "it cannot name the folder of a user",
             });
         }
         let (all, user) = (self.clone(), user.to_owned());
-        blocking::run(move || {
+        blocking::run_blocking(move || {
             let roots: Result<Vec<_>, _> = all.0.iter().map(|root| root.for_user(&user)).collect();
             Ok(Self(Arc::new(roots?)))
         })
         .await?
     }
 
-    pub(super) fn all(&self) -> &[Root] {
+    pub(super) fn as_slice(&self) -> &[FileRoot] {
         &self.0
     }
 
     /// Reads a path such as `notes/2026/march.md`. Nothing is looked up yet.
-    pub(super) fn place(&self, path: &str) -> Result<Place<'_>, FileError> {
-        let bad = |why| FileError::BadPath { path: cut(path, 100), why };
+    pub(super) fn resolve_path(&self, path: &str) -> Result<RootedPath<'_>, FileToolError> {
+        let bad = |why| FileToolError::BadPath { path: truncate_text(path, 100), why };
         if path.len() > MAX_PATH_BYTES {
             return Err(bad("it is too long"));
         }
@@ -170,7 +170,10 @@ impl Roots {
         }
         let (name, rest) = path.split_once('/').unwrap_or((path, ""));
         let Some(root) = self.0.iter().find(|root| root.name == name) else {
-            return Err(FileError::UnknownRoot { path: cut(path, 100), known: self.names() });
+            return Err(FileToolError::UnknownRoot {
+                path: truncate_text(path, 100),
+                known: self.root_names(),
+            });
         };
         let parts: Vec<_> = rest.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
         if parts.contains(&"..") {
@@ -183,17 +186,17 @@ impl Roots {
             return Err(bad("the folder belongs to one user each, and no user is known"));
         }
         let relative = if parts.is_empty() { ".".to_owned() } else { parts.join("/") };
-        Ok(Place { root, relative })
+        Ok(RootedPath { root, relative })
     }
 
-    fn names(&self) -> String {
+    fn root_names(&self) -> String {
         let names: Vec<_> = self.0.iter().map(|root| root.name.as_str()).collect();
         if names.is_empty() { "(none is set up)".to_owned() } else { names.join(", ") }
     }
 }
 
 /// The folder to open, and the way from it to that of a user.
-fn split(folder: PathBuf, per_user: bool) -> (PathBuf, Option<String>) {
+fn split_user_path(folder: PathBuf, per_user: bool) -> (PathBuf, Option<String>) {
     let parts: Vec<_> = folder.components().collect();
     let at = parts.iter().position(|part| part.as_os_str().to_str().is_some_and(|text| text.contains(USER)));
     match at {
@@ -213,29 +216,32 @@ pub(super) fn is_hidden(name: &str) -> bool {
     name.starts_with('.')
 }
 
-impl Root {
-    fn for_user(&self, user: &str) -> Result<Self, FileError> {
+impl FileRoot {
+    fn for_user(&self, user: &str) -> Result<Self, FileToolError> {
         let Some(path) = &self.user_path else {
-            let room = self.policy.quota.map_or(Room::Unlimited, |quota| self.budgets.room(user, quota));
-            return Ok(Self { room, ..self.clone() });
+            let room = self
+                .policy
+                .quota
+                .map_or(WriteAllowance::Unlimited, |quota| self.budgets.user_allowance(user, quota));
+            return Ok(Self { allowance: room, ..self.clone() });
         };
         let path = path.replace(USER, user);
-        let failed = |error| FileError::of(&error, &self.name);
+        let failed = |error| FileToolError::from_io(&error, &self.name);
         self.dir.create_dir_all(&path).map_err(failed)?;
         let dir = Arc::new(self.dir.open_dir(&path).map_err(failed)?);
-        let room = self.policy.quota.map_or(Room::Unlimited, Room::Folder);
-        Ok(Self { dir, room, user_path: None, ..self.clone() })
+        let room = self.policy.quota.map_or(WriteAllowance::Unlimited, WriteAllowance::Folder);
+        Ok(Self { dir, allowance: room, user_path: None, ..self.clone() })
     }
 
     /// Whether writes to it wait for each other: what is left is looked up before and used after.
-    pub(super) fn lock(&self) -> std::sync::MutexGuard<'_, ()> {
-        self.budgets.lock()
+    pub(super) fn lock_writes(&self) -> std::sync::MutexGuard<'_, ()> {
+        self.budgets.lock_writes()
     }
 }
 
-impl Place<'_> {
+impl RootedPath<'_> {
     /// A link with a plain name may lead to something hidden; what is not there yet is judged by where it would be.
-    pub(super) fn check_visible(&self) -> Result<(), FileError> {
+    pub(super) fn check_visible(&self) -> Result<(), FileToolError> {
         if self.root.policy.shows_hidden {
             return Ok(());
         }
@@ -246,7 +252,7 @@ impl Place<'_> {
         let mut path = self.relative.as_str();
         loop {
             match (self.root.dir.canonicalize(path), path.rsplit_once('/')) {
-                (Ok(real), _) if hidden(&real) => return Err(FileError::NotFound(self.shown())),
+                (Ok(real), _) if hidden(&real) => return Err(FileToolError::NotFound(self.display_path())),
                 (Ok(_), _) | (Err(_), None) => return Ok(()),
                 (Err(_), Some((folder, _))) => path = folder,
             }
@@ -258,14 +264,14 @@ impl Place<'_> {
     }
 
     /// As models write it.
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn display_path(&self) -> String {
         if self.is_root() { self.root.name.clone() } else { format!("{}/{}", self.root.name, self.relative) }
     }
 }
 
-impl fmt::Debug for Roots {
+impl fmt::Debug for FileRoots {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Roots").field(&self.names()).finish()
+        f.debug_tuple("Roots").field(&self.root_names()).finish()
     }
 }
 
@@ -276,7 +282,7 @@ pub(super) mod tests {
     /// `notes` can be written, `library` only read; beside them lies a file that nobody may reach.
     pub(in crate::files) struct Sandbox {
         pub(in crate::files) folder: tempfile::TempDir,
-        pub(in crate::files) roots: Roots,
+        pub(in crate::files) roots: FileRoots,
     }
 
     impl Sandbox {
@@ -291,7 +297,9 @@ pub(super) mod tests {
                 folder: folder.path().join(name),
                 access,
             };
-            let roots = Roots::open([root("notes", Access::Write), root("library", Access::Read)]).unwrap();
+            let roots =
+                FileRoots::open([root("notes", RootAccess::Write), root("library", RootAccess::Read)])
+                    .unwrap();
             Self { folder, roots }
         }
 
@@ -318,8 +326,8 @@ pub(super) mod tests {
             ("notes/./a//b.md", "a/b.md", "notes/a/b.md"),
             ("library/x..y/z..", "x..y/z..", "library/x..y/z.."),
         ] {
-            let place = sandbox.roots.place(path).unwrap_or_else(|error| panic!("{path}: {error}"));
-            assert_eq!((place.relative.as_str(), place.shown().as_str()), (relative, shown), "{path}");
+            let place = sandbox.roots.resolve_path(path).unwrap_or_else(|error| panic!("{path}: {error}"));
+            assert_eq!((place.relative.as_str(), place.display_path().as_str()), (relative, shown), "{path}");
         }
     }
 
@@ -330,13 +338,13 @@ pub(super) mod tests {
         for path in
             ["/etc/passwd", "/notes/a", "notes/../secret.txt", "notes/a/../../secret.txt", "notes/\0", &long]
         {
-            assert!(matches!(sandbox.roots.place(path), Err(FileError::BadPath { .. })), "{path}");
+            assert!(matches!(sandbox.roots.resolve_path(path), Err(FileToolError::BadPath { .. })), "{path}");
         }
         for path in ["", ".", "..", "../notes", "other/a", "NOTES/a", "C:\\x", "~/x"] {
-            let Err(error) = sandbox.roots.place(path) else { panic!("{path}") };
+            let Err(error) = sandbox.roots.resolve_path(path) else { panic!("{path}") };
             assert!(error.to_string().ends_with("paths begin with one of: notes, library"), "{error}");
         }
-        let Err(none) = Roots::default().place("a/b") else { panic!("there is no root") };
+        let Err(none) = FileRoots::default().resolve_path("a/b") else { panic!("there is no root") };
         assert!(none.to_string().ends_with("(none is set up)"), "{none}");
     }
 
@@ -346,14 +354,14 @@ pub(super) mod tests {
         let root = |name: &str| RootSettings {
             name: name.to_owned(),
             folder: folder.path().to_owned(),
-            access: Access::Read,
+            access: RootAccess::Read,
         };
         for name in ["", "Notes", "a/b", "..", "a b", &"x".repeat(MAX_NAME_BYTES + 1)] {
-            assert!(matches!(Roots::open([root(name)]), Err(RootError::Name(_))), "{name}");
+            assert!(matches!(FileRoots::open([root(name)]), Err(RootError::Name(_))), "{name}");
         }
-        assert!(matches!(Roots::open([root("a"), root("a")]), Err(RootError::Twice(_))));
+        assert!(matches!(FileRoots::open([root("a"), root("a")]), Err(RootError::Twice(_))));
         let missing = RootSettings { folder: folder.path().join("missing"), ..root("a") };
-        assert!(matches!(Roots::open([missing]), Err(RootError::Open { .. })));
+        assert!(matches!(FileRoots::open([missing]), Err(RootError::Open { .. })));
     }
 
     #[tokio::test]
@@ -363,20 +371,22 @@ pub(super) mod tests {
             let settings = RootSettings {
                 name: name.to_owned(),
                 folder: folder.path().join(path),
-                access: Access::Write,
+                access: RootAccess::Write,
             };
             (settings, RootPolicy { per_user, ..RootPolicy::default() })
         };
         let roots = [root("own", "", true), root("path", "in/{user}/x", false), root("all", "", false)];
         std::fs::create_dir(folder.path().join("in")).unwrap();
-        let roots = Roots::open_with(roots).unwrap();
+        let roots = FileRoots::open_with(roots).unwrap();
         // Without a user there is nothing to reach.
         assert!(
-            roots.place("own/a").is_err() && roots.place("path/a").is_err() && roots.place("all/a").is_ok()
+            roots.resolve_path("own/a").is_err()
+                && roots.resolve_path("path/a").is_err()
+                && roots.resolve_path("all/a").is_ok()
         );
         let own = roots.for_user("ada").await.unwrap();
         for (path, place) in [("own/a", "ada/a"), ("path/a", "in/ada/x/a"), ("all/a", "a")] {
-            own.place(path).unwrap().root.dir.write("a", "").unwrap();
+            own.resolve_path(path).unwrap().root.dir.write("a", "").unwrap();
             assert!(folder.path().join(place).exists(), "{place}");
         }
         for user in ["", ".", "..", "a/b", ".ada", "a\0"] {
@@ -388,7 +398,7 @@ pub(super) mod tests {
     fn names_that_begin_with_a_dot_are_no_paths() {
         let sandbox = Sandbox::new();
         for path in ["notes/.env", "notes/.git/config", "notes/a/.b/c", "notes/./.env"] {
-            assert!(matches!(sandbox.roots.place(path), Err(FileError::BadPath { .. })), "{path}");
+            assert!(matches!(sandbox.roots.resolve_path(path), Err(FileToolError::BadPath { .. })), "{path}");
         }
     }
 

@@ -8,12 +8,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::FileError;
-use super::roots::{Place, Roots, is_hidden};
-use super::wildcard::fits;
+use super::FileToolError;
+use super::roots::{FileRoots, RootedPath, is_hidden};
+use super::wildcard::matches_wildcard;
 use crate::blocking;
-use crate::spec::{Described, Hints, Output, schema_of};
-use crate::text::{cut, one_line};
+use crate::spec::{ToolboxHints, ToolboxOutput, ToolboxSpec, schema_of};
+use crate::text::{one_line, truncate_text};
 
 /// Most hits of one search.
 pub const MAX_HITS: usize = 100;
@@ -43,35 +43,35 @@ pub struct SearchFilesArguments {
     pub name: Option<String>,
 }
 
-pub(super) fn described() -> Described {
-    Described {
+pub(super) fn search_files_spec() -> ToolboxSpec {
+    ToolboxSpec {
         name: "search_files",
         title: "Search files",
         description: "Finds files in a folder and all folders below it, by a text in them, by their name, or both. \
                       Answers with paths, line numbers and the lines found.",
         input_schema: schema_of::<SearchFilesArguments>(),
-        hints: Hints::LOOKS,
+        hints: ToolboxHints::READ_ONLY,
     }
 }
 
 /// Searches for at most this time; what was found until then is the answer, which says so.
 pub async fn search_files(
     arguments: SearchFilesArguments,
-    roots: &Roots,
+    roots: &FileRoots,
     limit: Duration,
-) -> Result<Output, FileError> {
+) -> Result<ToolboxOutput, FileToolError> {
     let roots = roots.clone();
-    blocking::run_until(limit, move |is_over| search(&arguments, &roots, is_over)).await?
+    blocking::run_until(limit, move |is_over| run_file_search(&arguments, &roots, is_over)).await?
 }
 
 /// What is looked for.
-struct Wanted {
+struct SearchCriteria {
     /// In lower case.
     text: Option<String>,
     name: Option<String>,
 }
 
-struct Hit {
+struct FileHit {
     path: String,
     /// Counted from 1, and the line itself.
     line: Option<(usize, String)>,
@@ -79,8 +79,8 @@ struct Hit {
 
 /// What was found, what was left out, and what is left of the bounds.
 #[derive(Default)]
-struct Found {
-    hits: Vec<Hit>,
+struct SearchProgress {
+    hits: Vec<FileHit>,
     visited: usize,
     read: u64,
     /// Longer than they are searched.
@@ -89,39 +89,40 @@ struct Found {
     ended: Option<String>,
 }
 
-fn search(
+fn run_file_search(
     arguments: &SearchFilesArguments,
-    roots: &Roots,
+    roots: &FileRoots,
     is_over: &(dyn Fn() -> bool + Sync),
-) -> Result<Output, FileError> {
-    let place = roots.place(&arguments.path)?;
-    let wanted = wanted(arguments)?;
-    let shown = place.shown();
+) -> Result<ToolboxOutput, FileToolError> {
+    let place = roots.resolve_path(&arguments.path)?;
+    let wanted = search_criteria(arguments)?;
+    let shown = place.display_path();
     place.check_visible()?;
-    let top = place.root.dir.open_dir(&place.relative).map_err(|error| FileError::of(&error, &shown))?;
-    let mut found = Found::default();
-    walk(&top, &place, &wanted, &mut found, is_over);
-    Ok(answer(&shown, &found))
+    let top =
+        place.root.dir.open_dir(&place.relative).map_err(|error| FileToolError::from_io(&error, &shown))?;
+    let mut found = SearchProgress::default();
+    walk_folders(&top, &place, &wanted, &mut found, is_over);
+    Ok(search_output(&shown, &found))
 }
 
-fn wanted(arguments: &SearchFilesArguments) -> Result<Wanted, FileError> {
+fn search_criteria(arguments: &SearchFilesArguments) -> Result<SearchCriteria, FileToolError> {
     let given = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
     let (text, name) = (given(&arguments.text), given(&arguments.name));
     if text.is_none() && name.is_none() {
-        return Err(FileError::BadArguments("give `text`, `name` or both"));
+        return Err(FileToolError::BadArguments("give `text`, `name` or both"));
     }
     if text.iter().chain(&name).any(|value| value.len() > MAX_WANTED_BYTES) {
-        return Err(FileError::BadArguments("`text` or `name` is too long; use a shorter part of it"));
+        return Err(FileToolError::BadArguments("`text` or `name` is too long; use a shorter part of it"));
     }
-    Ok(Wanted { text: text.map(|text| text.to_lowercase()), name })
+    Ok(SearchCriteria { text: text.map(|text| text.to_lowercase()), name })
 }
 
 /// Folders in the order of their names, links not followed.
-fn walk(
+fn walk_folders(
     top: &Dir,
-    place: &Place<'_>,
-    wanted: &Wanted,
-    found: &mut Found,
+    place: &RootedPath<'_>,
+    wanted: &SearchCriteria,
+    found: &mut SearchProgress,
     is_over: &(dyn Fn() -> bool + Sync),
 ) {
     let mut folders = vec![(String::new(), 0)];
@@ -152,7 +153,7 @@ fn walk(
                 found.ended = Some("the time was over".to_owned());
                 return;
             }
-            look(top, &path, place, wanted, found);
+            search_file(top, &path, place, wanted, found);
             if found.ended.is_some() {
                 return;
             }
@@ -163,16 +164,22 @@ fn walk(
     }
 }
 
-fn look(top: &Dir, path: &str, place: &Place<'_>, wanted: &Wanted, found: &mut Found) {
+fn search_file(
+    top: &Dir,
+    path: &str,
+    place: &RootedPath<'_>,
+    wanted: &SearchCriteria,
+    found: &mut SearchProgress,
+) {
     let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
     if let Some(pattern) = &wanted.name
-        && !fits(pattern, if pattern.contains('/') { path } else { name })
+        && !matches_wildcard(pattern, if pattern.contains('/') { path } else { name })
     {
         return;
     }
-    let full = format!("{}/{path}", place.shown());
+    let full = format!("{}/{path}", place.display_path());
     let Some(text) = &wanted.text else {
-        add(found, Hit { path: full, line: None });
+        add_hit(found, FileHit { path: full, line: None });
         return;
     };
     if found.read >= MAX_SEARCH_BYTES {
@@ -189,12 +196,15 @@ fn look(top: &Dir, path: &str, place: &Place<'_>, wanted: &Wanted, found: &mut F
     found.long += usize::from(bytes.len() as u64 > MAX_FILE_BYTES);
     for (index, line) in String::from_utf8_lossy(&bytes).lines().enumerate() {
         if found.ended.is_none() && line.to_lowercase().contains(text) {
-            add(found, Hit { path: full.clone(), line: Some((index + 1, around(line, text))) });
+            add_hit(
+                found,
+                FileHit { path: full.clone(), line: Some((index + 1, excerpt_around(line, text))) },
+            );
         }
     }
 }
 
-fn add(found: &mut Found, hit: Hit) {
+fn add_hit(found: &mut SearchProgress, hit: FileHit) {
     if found.hits.len() == MAX_HITS {
         found.ended = Some(format!("there are more than {MAX_HITS} hits"));
     } else {
@@ -203,22 +213,22 @@ fn add(found: &mut Found, hit: Hit) {
 }
 
 /// The part of a long line in which the text is.
-fn around(line: &str, text: &str) -> String {
+fn excerpt_around(line: &str, text: &str) -> String {
     let lower = line.to_lowercase();
     let at = lower.find(text).map_or(0, |byte| lower[..byte].chars().count());
     let start = at.saturating_sub(SHOWN_CHARS / 4);
     let part: String = line.chars().skip(start).collect();
-    let part = cut(&one_line(&part), SHOWN_CHARS);
+    let part = truncate_text(&one_line(&part), SHOWN_CHARS);
     if start > 0 { format!("…{part}") } else { part }
 }
 
-fn answer(shown: &str, found: &Found) -> Output {
+fn search_output(shown: &str, found: &SearchProgress) -> ToolboxOutput {
     let mut text = match found.hits.len() {
         0 => format!("Nothing was found in {shown}."),
         1 => format!("1 hit in {shown}:"),
         hits => format!("{hits} hits in {shown}:"),
     };
-    for Hit { path, line } in &found.hits {
+    for FileHit { path, line } in &found.hits {
         let path = one_line(path);
         match line {
             Some((number, line)) => text.push_str(&format!("\n{path}:{number}: {line}")),
@@ -234,14 +244,14 @@ fn answer(shown: &str, found: &Found) -> Output {
             found.long
         ));
     }
-    let hits: Vec<_> = found.hits.iter().map(structured).collect();
-    Output {
+    let hits: Vec<_> = found.hits.iter().map(hit_json).collect();
+    ToolboxOutput {
         text,
         structured: Some(json!({ "path": shown, "hits": hits, "complete": found.ended.is_none() })),
     }
 }
 
-fn structured(hit: &Hit) -> Value {
+fn hit_json(hit: &FileHit) -> Value {
     match &hit.line {
         Some((number, line)) => json!({ "path": hit.path, "line": number, "text": line }),
         None => json!({ "path": hit.path }),
@@ -259,7 +269,12 @@ mod tests {
         SearchFilesArguments { path: path.into(), text: Some(text.into()), name: Some(name.into()) }
     }
 
-    async fn search(sandbox: &Sandbox, path: &str, text: &str, name: &str) -> Result<Output, FileError> {
+    async fn search(
+        sandbox: &Sandbox,
+        path: &str,
+        text: &str,
+        name: &str,
+    ) -> Result<ToolboxOutput, FileToolError> {
         search_files(arguments(path, text, name), &sandbox.roots, LONG).await
     }
 
@@ -318,11 +333,14 @@ mod tests {
         let sandbox = sandbox();
         let long = "x".repeat(MAX_WANTED_BYTES + 1);
         for (text, name) in [("", ""), (long.as_str(), ""), ("", long.as_str())] {
-            assert!(matches!(search(&sandbox, "notes", text, name).await, Err(FileError::BadArguments(_))));
+            assert!(matches!(
+                search(&sandbox, "notes", text, name).await,
+                Err(FileToolError::BadArguments(_))
+            ));
         }
-        assert!(matches!(search(&sandbox, "notes/none", "x", "").await, Err(FileError::NotFound(_))));
-        assert!(matches!(search(&sandbox, "notes/a.md", "x", "").await, Err(FileError::NotAFolder(_))));
-        assert!(matches!(search(&sandbox, "notes/link", "x", "").await, Err(FileError::Outside(_))));
+        assert!(matches!(search(&sandbox, "notes/none", "x", "").await, Err(FileToolError::NotFound(_))));
+        assert!(matches!(search(&sandbox, "notes/a.md", "x", "").await, Err(FileToolError::NotAFolder(_))));
+        assert!(matches!(search(&sandbox, "notes/link", "x", "").await, Err(FileToolError::Outside(_))));
     }
 
     #[tokio::test]
@@ -354,15 +372,15 @@ mod tests {
     #[test]
     fn the_sum_of_bytes_and_of_files_is_bounded() {
         let sandbox = sandbox();
-        let run = |mut found: Found| {
-            let place = sandbox.roots.place("notes").unwrap();
-            let wanted = wanted(&arguments("notes", "dentist", "")).unwrap();
-            walk(&place.root.dir, &place, &wanted, &mut found, &|| false);
+        let run = |mut found: SearchProgress| {
+            let place = sandbox.roots.resolve_path("notes").unwrap();
+            let wanted = search_criteria(&arguments("notes", "dentist", "")).unwrap();
+            walk_folders(&place.root.dir, &place, &wanted, &mut found, &|| false);
             found
         };
-        let found = run(Found { read: MAX_SEARCH_BYTES, ..Found::default() });
+        let found = run(SearchProgress { read: MAX_SEARCH_BYTES, ..SearchProgress::default() });
         assert_eq!((found.hits.len(), found.ended.unwrap().as_str()), (0, "67108864 bytes were read"));
-        let found = run(Found { visited: MAX_VISITED, ..Found::default() });
+        let found = run(SearchProgress { visited: MAX_VISITED, ..SearchProgress::default() });
         assert_eq!(
             (found.hits.len(), found.ended.unwrap().as_str()),
             (0, "more than 20000 files and folders")
@@ -389,7 +407,7 @@ mod tests {
     #[test]
     fn long_lines_are_shown_in_part() {
         let line = format!("{}needle{}", "a".repeat(1_000), "b".repeat(1_000));
-        let shown = around(&line, "needle");
+        let shown = excerpt_around(&line, "needle");
         assert!(shown.starts_with("…a") && shown.contains("needle") && shown.ends_with("b…"), "{shown}");
         assert_eq!(shown.chars().count(), SHOWN_CHARS + 2);
     }

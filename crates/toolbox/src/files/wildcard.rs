@@ -7,7 +7,7 @@
 /// Whether a name fits a pattern; upper and lower case are the same.
 ///
 /// It goes back to the last `*` only, so the time grows with the product of both lengths at most.
-pub(super) fn fits(pattern: &str, name: &str) -> bool {
+pub(super) fn matches_wildcard(pattern: &str, name: &str) -> bool {
     let pattern: Vec<char> = pattern.to_lowercase().chars().collect();
     let name: Vec<char> = name.to_lowercase().chars().collect();
     let (mut p, mut n) = (0, 0);
@@ -49,17 +49,17 @@ mod tests {
             ("[a].md", "[a].md"),
             ("2026/*.md", "2026/03/a.md"),
         ] {
-            assert!(fits(pattern, name), "{pattern} {name}");
+            assert!(matches_wildcard(pattern, name), "{pattern} {name}");
         }
         for (pattern, name) in
             [("*.md", "a.txt"), ("a", "ab"), ("a?", "a"), ("", "a"), ("*a", "ab"), ("[a]", "a")]
         {
-            assert!(!fits(pattern, name), "{pattern} {name}");
+            assert!(!matches_wildcard(pattern, name), "{pattern} {name}");
         }
     }
 
     #[test]
     fn a_hostile_pattern_ends() {
-        assert!(!fits(&format!("{}b", "*a".repeat(400)), &"a".repeat(1_000)));
+        assert!(!matches_wildcard(&format!("{}b", "*a".repeat(400)), &"a".repeat(1_000)));
     }
 }

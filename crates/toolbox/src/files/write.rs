@@ -8,11 +8,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::FileError;
-use super::room::Usage;
-use super::roots::{Access, Roots};
+use super::FileToolError;
+use super::quota::DiskUsage;
+use super::roots::{FileRoots, RootAccess};
 use crate::blocking;
-use crate::spec::{Described, Hints, Output, schema_of};
+use crate::spec::{ToolboxHints, ToolboxOutput, ToolboxSpec, schema_of};
 
 /// Most bytes of one file.
 pub const MAX_WRITE_BYTES: usize = 1024 * 1024;
@@ -30,89 +30,92 @@ pub struct WriteFileArguments {
     pub content: String,
 }
 
-pub(super) fn described() -> Described {
-    Described {
+pub(super) fn write_file_spec() -> ToolboxSpec {
+    ToolboxSpec {
         name: "write_file",
         title: "Write a file",
         description: "Writes a whole text file. If it exists already, its content is replaced: to change a part, read \
                       the file first and write all of it again.",
         input_schema: schema_of::<WriteFileArguments>(),
-        hints: Hints::REPLACES,
+        hints: ToolboxHints::REPLACING,
     }
 }
 
 /// Writes a file. Others see the old content or the new, never a part.
-pub async fn write_file(arguments: WriteFileArguments, roots: &Roots) -> Result<Output, FileError> {
+pub async fn write_file(
+    arguments: WriteFileArguments,
+    roots: &FileRoots,
+) -> Result<ToolboxOutput, FileToolError> {
     let roots = roots.clone();
-    blocking::run(move || write(&arguments, &roots)).await?
+    blocking::run_blocking(move || write_checked(&arguments, &roots)).await?
 }
 
-fn write(arguments: &WriteFileArguments, roots: &Roots) -> Result<Output, FileError> {
-    let place = roots.place(&arguments.path)?;
-    let shown = place.shown();
+fn write_checked(arguments: &WriteFileArguments, roots: &FileRoots) -> Result<ToolboxOutput, FileToolError> {
+    let place = roots.resolve_path(&arguments.path)?;
+    let shown = place.display_path();
     let size = arguments.content.len();
-    if place.root.access == Access::Read {
-        return Err(FileError::ReadOnly(place.root.name.clone()));
+    if place.root.access == RootAccess::Read {
+        return Err(FileToolError::ReadOnly(place.root.name.clone()));
     }
     if size > MAX_WRITE_BYTES {
-        return Err(FileError::TooLarge { size, limit: MAX_WRITE_BYTES });
+        return Err(FileToolError::TooLarge { size, limit: MAX_WRITE_BYTES });
     }
     if place.is_root() || arguments.path.ends_with('/') {
-        return Err(FileError::NotAFile(shown));
+        return Err(FileToolError::NotAFile(shown));
     }
     place.check_visible()?;
-    let _one_at_a_time = place.root.lock();
-    let more = needed(&place.root.dir, &place.relative, size);
+    let _one_at_a_time = place.root.lock_writes();
+    let more = added_usage(&place.root.dir, &place.relative, size);
     let freed = place.root.dir.symlink_metadata(&place.relative).map_or(0, |old| old.len());
-    place.root.room.check(&place.root.dir, more, freed)?;
-    let failed = |error| FileError::of(&error, &shown);
+    place.root.allowance.check_fits(&place.root.dir, more, freed)?;
+    let failed = |error| FileToolError::from_io(&error, &shown);
     let (folder, name) = place.relative.rsplit_once('/').unwrap_or((".", &place.relative));
     if folder != "." {
         place.root.dir.create_dir_all(folder).map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
-                FileError::NotAFolder(format!("{}/{folder}", place.root.name))
+                FileToolError::NotAFolder(format!("{}/{folder}", place.root.name))
             }
             _ => failed(error),
         })?;
     }
     // From here on below the folder itself, wherever its path leads meanwhile.
     let folder = place.root.dir.open_dir(folder).map_err(failed)?;
-    let old = existing(&folder, name, &shown)?;
-    put(&folder, name, &arguments.content, old.as_ref()).map_err(failed)?;
-    place.root.room.spend(more);
+    let old = existing_file(&folder, name, &shown)?;
+    replace_file(&folder, name, &arguments.content, old.as_ref()).map_err(failed)?;
+    place.root.allowance.record_written(more);
 
     let done = if old.is_some() { "replaced" } else { "created" };
-    Ok(Output {
+    Ok(ToolboxOutput {
         text: format!("{shown} was {done} ({size} bytes)"),
         structured: Some(json!({ "path": shown, "outcome": done, "size": size })),
     })
 }
 
 /// What writing a file adds: itself, and the folders on the way that are not there yet.
-fn needed(dir: &Dir, relative: &str, size: usize) -> Usage {
+fn added_usage(dir: &Dir, relative: &str, size: usize) -> DiskUsage {
     let mut paths: Vec<_> = relative.match_indices('/').map(|(at, _)| &relative[..at]).collect();
     paths.push(relative);
     let files = paths.iter().filter(|path| dir.symlink_metadata(path).is_err()).count();
-    Usage { files, bytes: size as u64 }
+    DiskUsage { files, bytes: size as u64 }
 }
 
 /// What is in the place of the file now.
-fn existing(folder: &Dir, name: &str, shown: &str) -> Result<Option<Metadata>, FileError> {
+fn existing_file(folder: &Dir, name: &str, shown: &str) -> Result<Option<Metadata>, FileToolError> {
     match folder.symlink_metadata(name) {
-        Ok(data) if data.is_symlink() => Err(FileError::BadPath {
+        Ok(data) if data.is_symlink() => Err(FileToolError::BadPath {
             path: shown.to_owned(),
             why: "it is a link to another file; write to that file itself",
         }),
         Ok(data) if data.is_file() => Ok(Some(data)),
-        Ok(_) => Err(FileError::NotAFile(shown.to_owned())),
+        Ok(_) => Err(FileToolError::NotAFile(shown.to_owned())),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(FileError::of(&error, shown)),
+        Err(error) => Err(FileToolError::from_io(&error, shown)),
     }
 }
 
 /// Writes beside the file, then puts it into its place.
-fn put(folder: &Dir, name: &str, content: &str, old: Option<&Metadata>) -> std::io::Result<()> {
-    let (temporary, mut file) = temporary(folder)?;
+fn replace_file(folder: &Dir, name: &str, content: &str, old: Option<&Metadata>) -> std::io::Result<()> {
+    let (temporary, mut file) = create_temporary(folder)?;
     let written = (|| {
         file.write_all(content.as_bytes())?;
         if let Some(old) = old {
@@ -128,7 +131,7 @@ fn put(folder: &Dir, name: &str, content: &str, old: Option<&Metadata>) -> std::
     written
 }
 
-fn temporary(folder: &Dir) -> std::io::Result<(String, File)> {
+fn create_temporary(folder: &Dir) -> std::io::Result<(String, File)> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let mut last = None;
     for _ in 0..MAX_TEMPORARY_NAMES {
@@ -148,7 +151,7 @@ mod tests {
     use super::super::roots::tests::Sandbox;
     use super::*;
 
-    async fn write(sandbox: &Sandbox, path: &str, content: &str) -> Result<Output, FileError> {
+    async fn write(sandbox: &Sandbox, path: &str, content: &str) -> Result<ToolboxOutput, FileToolError> {
         let arguments = WriteFileArguments { path: path.to_owned(), content: content.to_owned() };
         write_file(arguments, &sandbox.roots).await
     }
@@ -194,7 +197,7 @@ mod tests {
     async fn a_read_only_root_stays_as_it_is() {
         let sandbox = Sandbox::new();
         let error = write(&sandbox, "library/a/b.md", "x").await.unwrap_err();
-        assert_eq!(error, FileError::ReadOnly("library".into()));
+        assert_eq!(error, FileToolError::ReadOnly("library".into()));
         assert!(names(&sandbox, "library").is_empty());
     }
 
@@ -204,7 +207,7 @@ mod tests {
         assert!(write(&sandbox, "notes/a", &"x".repeat(MAX_WRITE_BYTES)).await.is_ok());
         let size = MAX_WRITE_BYTES + 1;
         let error = write(&sandbox, "notes/b", &"x".repeat(size)).await.unwrap_err();
-        assert_eq!(error, FileError::TooLarge { size, limit: MAX_WRITE_BYTES });
+        assert_eq!(error, FileToolError::TooLarge { size, limit: MAX_WRITE_BYTES });
         assert_eq!(names(&sandbox, "notes"), ["a"]);
     }
 
@@ -213,11 +216,11 @@ mod tests {
         let sandbox = Sandbox::new();
         sandbox.put("notes/sub/a.md", "a");
         for path in ["notes", "notes/sub", "notes/sub/"] {
-            assert!(matches!(write(&sandbox, path, "x").await, Err(FileError::NotAFile(_))), "{path}");
+            assert!(matches!(write(&sandbox, path, "x").await, Err(FileToolError::NotAFile(_))), "{path}");
         }
-        assert!(matches!(write(&sandbox, "notes/sub/a.md/b", "x").await, Err(FileError::NotAFolder(_))));
+        assert!(matches!(write(&sandbox, "notes/sub/a.md/b", "x").await, Err(FileToolError::NotAFolder(_))));
         let long = format!("notes/{}", "x".repeat(300));
-        assert!(matches!(write(&sandbox, &long, "x").await, Err(FileError::System { .. })));
+        assert!(matches!(write(&sandbox, &long, "x").await, Err(FileToolError::System { .. })));
         assert_eq!(names(&sandbox, "notes"), ["sub"], "nothing is left behind");
     }
 
@@ -227,7 +230,7 @@ mod tests {
         sandbox.link("../secret.txt", "notes/by-link");
         sandbox.link("..", "notes/up");
         sandbox.link("/tmp", "notes/top");
-        assert!(matches!(write(&sandbox, "notes/by-link", "x").await, Err(FileError::BadPath { .. })));
+        assert!(matches!(write(&sandbox, "notes/by-link", "x").await, Err(FileToolError::BadPath { .. })));
         for path in ["notes/up/secret.txt", "notes/up/new/b.txt", "notes/top/b.txt", "notes/../secret.txt"] {
             assert!(write(&sandbox, path, "x").await.is_err(), "{path}");
         }
@@ -239,8 +242,8 @@ mod tests {
     fn nothing_is_left_behind_when_the_last_step_fails() {
         let sandbox = Sandbox::new();
         sandbox.put("notes/sub/a.md", "a");
-        let place = sandbox.roots.place("notes").unwrap();
-        assert!(put(&place.root.dir, "sub", "x", None).is_err(), "a folder is in the place");
+        let place = sandbox.roots.resolve_path("notes").unwrap();
+        assert!(replace_file(&place.root.dir, "sub", "x", None).is_err(), "a folder is in the place");
         assert_eq!(names(&sandbox, "notes"), ["sub"]);
     }
 
@@ -248,15 +251,15 @@ mod tests {
     fn a_name_that_is_taken_is_passed_over_so_often_and_no_more() {
         let folder = tempfile::tempdir().unwrap();
         let dir = Dir::open_ambient_dir(folder.path(), cap_std::ambient_authority()).unwrap();
-        let (first, _file) = temporary(&dir).unwrap();
+        let (first, _file) = create_temporary(&dir).unwrap();
         let number: usize = first.rsplit(['-', '.']).nth(1).unwrap().parse().unwrap();
         let name =
             |taken: usize| folder.path().join(first.replace(&format!("-{number}."), &format!("-{taken}.")));
         // The other tests count as well, so more names are taken than are tried.
         let taken = number..number + MAX_TEMPORARY_NAMES * 5;
         taken.clone().for_each(|taken| std::fs::write(name(taken), "").unwrap());
-        assert_eq!(temporary(&dir).unwrap_err().kind(), ErrorKind::AlreadyExists);
+        assert_eq!(create_temporary(&dir).unwrap_err().kind(), ErrorKind::AlreadyExists);
         taken.skip(MAX_TEMPORARY_NAMES * 3 / 2).for_each(|taken| std::fs::remove_file(name(taken)).unwrap());
-        assert!(temporary(&dir).is_ok());
+        assert!(create_temporary(&dir).is_ok());
     }
 }

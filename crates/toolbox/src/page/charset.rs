@@ -14,7 +14,7 @@ pub(super) struct ContentType {
 }
 
 impl ContentType {
-    pub(super) fn read(header: &str) -> Self {
+    pub(super) fn parse(header: &str) -> Self {
         let mut parts = header.split(';').map(str::trim);
         let name = parts.next().unwrap_or_default().to_ascii_lowercase();
         let charset = parts.find_map(|part| {
@@ -44,7 +44,7 @@ impl ContentType {
 }
 
 /// The characters. What is no character in the encoding becomes `�`.
-pub(super) fn decode(bytes: &[u8], kind: Option<&ContentType>, is_html: bool) -> String {
+pub(super) fn decode_text(bytes: &[u8], kind: Option<&ContentType>, is_html: bool) -> String {
     let (encoding, mark) = encoding_of(bytes, kind, is_html);
     encoding.decode_without_bom_handling(&bytes[mark..]).0.into_owned()
 }
@@ -62,7 +62,7 @@ fn encoding_of(bytes: &[u8], kind: Option<&ContentType>, is_html: bool) -> (&'st
     }
     let named =
         kind.and_then(|kind| kind.charset.as_deref()).and_then(|label| Encoding::for_label(label.as_bytes()));
-    let noted = || if is_html { noted(bytes) } else { None };
+    let noted = || if is_html { declared_encoding(bytes) } else { None };
     let encoding = named.or_else(noted).unwrap_or_else(|| {
         // Not named anywhere: what is valid UTF-8 is hardly ever anything else.
         if std::str::from_utf8(bytes).is_ok() { UTF_8 } else { WINDOWS_1252 }
@@ -71,7 +71,7 @@ fn encoding_of(bytes: &[u8], kind: Option<&ContentType>, is_html: bool) -> (&'st
 }
 
 /// From `<meta charset="...">`, `<meta ... content="text/html; charset=...">` or `<?xml encoding="..."?>`.
-fn noted(bytes: &[u8]) -> Option<&'static Encoding> {
+fn declared_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
     let start = bytes[..bytes.len().min(PRESCAN_BYTES)].to_ascii_lowercase();
     let start = String::from_utf8_lossy(&start);
     let after = start.split_once("charset").or_else(|| start.split_once("encoding"))?.1;
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     fn html(bytes: &[u8], header: &str) -> String {
-        decode(bytes, Some(&ContentType::read(header)), true)
+        decode_text(bytes, Some(&ContentType::parse(header)), true)
     }
 
     #[test]
@@ -149,7 +149,7 @@ mod tests {
             ("application/octet-stream", false, false),
             ("", false, false),
         ] {
-            let kind = ContentType::read(header);
+            let kind = ContentType::parse(header);
             assert_eq!((kind.is_text(), kind.is_html()), (is_text, is_html), "{header}");
         }
     }

@@ -15,7 +15,7 @@ use html5ever::tokenizer::{
 };
 use url::Url;
 
-use super::{Link, MAX_LINKS, Page};
+use super::{MAX_LINKS, PageLink, TextPage};
 use crate::text::one_line;
 
 /// How much is read before the time is looked at, in bytes. The tokenizer compares each attribute of a tag with all
@@ -29,9 +29,9 @@ const MAX_PLAIN_BYTES: usize = 16 * 1024;
 const MAX_KEPT_LINKS: usize = MAX_LINKS * 50;
 
 /// A page as text; `None` if the time was over.
-pub(super) fn page(html: &str, base: &Url, is_over: &(dyn Fn() -> bool + Sync)) -> Option<Page> {
-    let writer = read(html, Some(base), is_over)?;
-    Some(Page {
+pub(super) fn html_to_page(html: &str, base: &Url, is_over: &(dyn Fn() -> bool + Sync)) -> Option<TextPage> {
+    let writer = tokenize_html(html, Some(base), is_over)?;
+    Some(TextPage {
         title: writer.title.filter(|title| !title.trim().is_empty()),
         text: writer.out,
         links: writer.links,
@@ -39,13 +39,13 @@ pub(super) fn page(html: &str, base: &Url, is_over: &(dyn Fn() -> bool + Sync)) 
 }
 
 /// A short text with tags and entities in it, on one line.
-pub(crate) fn plain(html: &str) -> String {
+pub(crate) fn html_to_line(html: &str) -> String {
     let html = &html[..html.floor_char_boundary(MAX_PLAIN_BYTES)];
-    read(html, None, &|| false).map_or_else(String::new, |writer| one_line(&writer.out))
+    tokenize_html(html, None, &|| false).map_or_else(String::new, |writer| one_line(&writer.out))
 }
 
-fn read(html: &str, base: Option<&Url>, is_over: &(dyn Fn() -> bool + Sync)) -> Option<Writer> {
-    let sink = Sink(RefCell::new(Writer { base: base.cloned(), ..Writer::default() }));
+fn tokenize_html(html: &str, base: Option<&Url>, is_over: &(dyn Fn() -> bool + Sync)) -> Option<TextWriter> {
+    let sink = TextSink(RefCell::new(TextWriter { base: base.cloned(), ..TextWriter::default() }));
     let tokenizer = Tokenizer::new(sink, TokenizerOpts::default());
     let queue = BufferQueue::default();
     let mut rest = html;
@@ -66,20 +66,20 @@ fn read(html: &str, base: Option<&Url>, is_over: &(dyn Fn() -> bool + Sync)) -> 
     Some(tokenizer.sink.0.into_inner())
 }
 
-struct Sink(RefCell<Writer>);
+struct TextSink(RefCell<TextWriter>);
 
-impl TokenSink for Sink {
+impl TokenSink for TextSink {
     type Handle = ();
 
     fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
         let mut writer = self.0.borrow_mut();
         match token {
-            Token::CharacterTokens(text) => writer.text(&text),
+            Token::CharacterTokens(text) => writer.push_text(&text),
             Token::TagToken(tag) if tag.kind == TagKind::StartTag => {
-                writer.start(&tag);
-                return raw(&tag.name);
+                writer.start_tag(&tag);
+                return raw_text_state(&tag.name);
             }
-            Token::TagToken(tag) => writer.end(&tag.name),
+            Token::TagToken(tag) => writer.end_tag(&tag.name),
             Token::DoctypeToken(_)
             | Token::CommentToken(_)
             | Token::NullCharacterToken
@@ -91,7 +91,7 @@ impl TokenSink for Sink {
 }
 
 /// Within these a `<` begins nothing but their end; a tree builder would tell the tokenizer.
-fn raw(name: &str) -> TokenSinkResult<()> {
+fn raw_text_state(name: &str) -> TokenSinkResult<()> {
     match name {
         "script" => TokenSinkResult::RawData(RawKind::ScriptData),
         "style" | "xmp" | "iframe" | "noembed" | "noframes" => TokenSinkResult::RawData(RawKind::Rawtext),
@@ -132,11 +132,11 @@ fn lines_around(name: &str) -> usize {
 
 /// Writes the text as the tokens come.
 #[derive(Default)]
-struct Writer {
+struct TextWriter {
     base: Option<Url>,
     out: String,
     title: Option<String>,
-    links: Vec<Link>,
+    links: Vec<PageLink>,
     seen: HashSet<String>,
     /// The hidden element that we are in, and how many of its name are open.
     hidden: Option<(String, usize)>,
@@ -154,8 +154,8 @@ struct Writer {
     link: Option<(String, String)>,
 }
 
-impl Writer {
-    fn start(&mut self, tag: &Tag) {
+impl TextWriter {
+    fn start_tag(&mut self, tag: &Tag) {
         let name: &str = &tag.name;
         match &mut self.hidden {
             Some((hidden, depth)) if hidden == name && !tag.self_closing => *depth += 1,
@@ -164,11 +164,11 @@ impl Writer {
             None if is_hidden(name) && !(name == "svg" && tag.self_closing) => {
                 self.hidden = Some((name.to_owned(), 1));
             }
-            None => self.open(name, tag),
+            None => self.open_element(name, tag),
         }
     }
 
-    fn open(&mut self, name: &str, tag: &Tag) {
+    fn open_element(&mut self, name: &str, tag: &Tag) {
         self.break_lines(if name == "br" { self.due_lines + 1 } else { lines_around(name) });
         match name {
             "title" => self.in_title = self.title.is_none(),
@@ -181,23 +181,23 @@ impl Writer {
             "tr" => self.in_row = false,
             "td" | "th" => {
                 if self.in_row {
-                    self.word(" |");
+                    self.push_word(" |");
                     self.due_space = true;
                 }
                 self.in_row = true;
             }
             "a" => self.open_link(tag),
             "img" => {
-                if let Some(alt) = attribute(tag, "alt").filter(|alt| !alt.trim().is_empty()) {
+                if let Some(alt) = tag_attribute(tag, "alt").filter(|alt| !alt.trim().is_empty()) {
                     let text = format!("[image: {}]", one_line(alt));
-                    self.text(&text);
+                    self.push_text(&text);
                 }
             }
             _ => {}
         }
     }
 
-    fn end(&mut self, name: &str) {
+    fn end_tag(&mut self, name: &str) {
         if let Some((hidden, depth)) = &mut self.hidden {
             if hidden == name {
                 *depth -= 1;
@@ -220,7 +220,7 @@ impl Writer {
 
     fn open_link(&mut self, tag: &Tag) {
         self.close_link();
-        let to = attribute(tag, "href")
+        let to = tag_attribute(tag, "href")
             .zip(self.base.as_ref())
             .and_then(|(href, base)| base.join(href.trim()).ok());
         self.link = to.filter(|to| matches!(to.scheme(), "http" | "https")).map(|mut to| {
@@ -233,11 +233,11 @@ impl Writer {
         let Some((url, text)) = self.link.take() else { return };
         let text = one_line(&text);
         if !text.is_empty() && self.links.len() < MAX_KEPT_LINKS && self.seen.insert(url.clone()) {
-            self.links.push(Link { text, url });
+            self.links.push(PageLink { text, url });
         }
     }
 
-    fn text(&mut self, text: &str) {
+    fn push_text(&mut self, text: &str) {
         if self.hidden.is_some() {
             return;
         }
@@ -254,7 +254,7 @@ impl Writer {
         }
         let mut words = text.split(is_space).peekable();
         while let Some(word) = words.next() {
-            self.word(word);
+            self.push_word(word);
             // A split between two words, or one at the end of the text.
             self.due_space |= words.peek().is_some();
         }
@@ -270,12 +270,12 @@ impl Writer {
             if line.trim().is_empty() {
                 continue;
             }
-            self.word(line);
+            self.push_word(line);
         }
     }
 
     /// A word, after what is due before it.
-    fn word(&mut self, word: &str) {
+    fn push_word(&mut self, word: &str) {
         if word.is_empty() {
             return;
         }
@@ -302,7 +302,7 @@ fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0c' | '\u{a0}')
 }
 
-fn attribute<'a>(tag: &'a Tag, name: &str) -> Option<&'a str> {
+fn tag_attribute<'a>(tag: &'a Tag, name: &str) -> Option<&'a str> {
     tag.attrs.iter().find(|attribute| &*attribute.name.local == name).map(|attribute| &*attribute.value)
 }
 

@@ -14,11 +14,11 @@ use serde::Deserialize;
 use serde_json::json;
 use toolyard_net::{Guard, HttpClient, NetError, UrlRefused};
 
-use crate::blocking::{self, Unfinished};
-use crate::spec::{Described, Hints, Output, schema_of};
-use crate::text::{cut, one_line};
+use crate::blocking::{self, UnfinishedWork};
+use crate::spec::{ToolboxHints, ToolboxOutput, ToolboxSpec, schema_of};
+use crate::text::{one_line, truncate_text};
 
-pub(crate) use html::plain;
+pub(crate) use html::html_to_line;
 
 /// How long fetching a page may take, unless the caller says otherwise.
 pub const DEFAULT_LIMIT: Duration = Duration::from_secs(20);
@@ -47,7 +47,7 @@ pub struct FetchPageArguments {
 
 /// Why there is no page.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum FetchError {
+pub enum FetchPageError {
     /// Not a URL, or one that may not be called.
     #[error("this URL cannot be fetched: {0}")]
     Refused(#[from] UrlRefused),
@@ -99,27 +99,27 @@ pub enum FetchError {
 }
 
 /// A page as text.
-pub(crate) struct Page {
+pub(crate) struct TextPage {
     pub(crate) title: Option<String>,
     pub(crate) text: String,
-    pub(crate) links: Vec<Link>,
+    pub(crate) links: Vec<PageLink>,
 }
 
 /// A link of a page.
-pub(crate) struct Link {
+pub(crate) struct PageLink {
     pub(crate) text: String,
     pub(crate) url: String,
 }
 
 /// `fetch_page`, for models.
-pub fn described() -> Described {
-    Described {
+pub fn fetch_page_spec() -> ToolboxSpec {
+    ToolboxSpec {
         name: "fetch_page",
         title: "Fetch a web page",
         description: "Fetches a web page, or a JSON or text document, and gives its text. Long pages come in parts; \
                       each answer says whether there is more.",
         input_schema: schema_of::<FetchPageArguments>(),
-        hints: Hints::LOOKS_OUTSIDE,
+        hints: ToolboxHints::READ_ONLY_OUTSIDE,
     }
 }
 
@@ -129,31 +129,35 @@ pub async fn fetch_page(
     client: &HttpClient,
     guard: &Guard,
     limit: Duration,
-) -> Result<Output, FetchError> {
+) -> Result<ToolboxOutput, FetchPageError> {
     let work = async {
-        let fetched = fetch::fetch(&arguments.url, client, guard).await?;
+        let fetched = fetch::fetch_following_redirects(&arguments.url, client, guard).await?;
         let url = fetched.url.clone();
         // Bytes to text is work without waiting; a hostile page makes it last.
         let page = blocking::run_until(limit, move |is_over| fetched.into_page(is_over)).await;
         let page = page.map_err(|unfinished| match unfinished {
-            Unfinished::TooSlow => FetchError::TooSlow,
-            Unfinished::Failed => FetchError::Failed,
+            UnfinishedWork::TooSlow => FetchPageError::TooSlow,
+            UnfinishedWork::Failed => FetchPageError::Failed,
         })??;
-        answer(&arguments, url.as_str(), &page)
+        page_output(&arguments, url.as_str(), &page)
     };
-    tokio::time::timeout(limit, work).await.unwrap_or(Err(FetchError::TooSlow))
+    tokio::time::timeout(limit, work).await.unwrap_or(Err(FetchPageError::TooSlow))
 }
 
-fn answer(arguments: &FetchPageArguments, url: &str, page: &Page) -> Result<Output, FetchError> {
+fn page_output(
+    arguments: &FetchPageArguments,
+    url: &str,
+    page: &TextPage,
+) -> Result<ToolboxOutput, FetchPageError> {
     let start = arguments.start.unwrap_or(0);
     let length = page.text.chars().count();
     if start > 0 && start >= length {
-        return Err(FetchError::PastEnd { start, length });
+        return Err(FetchPageError::PastEnd { start, length });
     }
     let shown: String = page.text.chars().skip(start).take(PAGE_CHARS).collect();
     let end = (start + PAGE_CHARS).min(length);
     let next = (end < length).then_some(end);
-    let title = page.title.as_deref().map(|title| cut(&one_line(title), MAX_TITLE_CHARS));
+    let title = page.title.as_deref().map(|title| truncate_text(&one_line(title), MAX_TITLE_CHARS));
 
     let mut text = format!("URL: {url}\n");
     if let Some(title) = &title {
@@ -168,7 +172,7 @@ fn answer(arguments: &FetchPageArguments, url: &str, page: &Page) -> Result<Outp
     if wants_links {
         text.push_str("\n\nLinks:");
         for link in &links {
-            text.push_str(&format!("\n- {}: {}", cut(&link.text, MAX_TITLE_CHARS), link.url));
+            text.push_str(&format!("\n- {}: {}", truncate_text(&link.text, MAX_TITLE_CHARS), link.url));
         }
         if page.links.len() > MAX_LINKS {
             text.push_str(&format!("\n(cut: the first {MAX_LINKS} of {} links)", page.links.len()));
@@ -176,11 +180,11 @@ fn answer(arguments: &FetchPageArguments, url: &str, page: &Page) -> Result<Outp
     }
     let links: Vec<_> = links
         .iter()
-        .map(|link| json!({ "text": cut(&link.text, MAX_TITLE_CHARS), "url": link.url }))
+        .map(|link| json!({ "text": truncate_text(&link.text, MAX_TITLE_CHARS), "url": link.url }))
         .collect();
     let mut structured = json!({ "url": url, "title": title, "text": shown, "start": start, "length": length, "next_start": next });
     if wants_links {
         structured["links"] = links.into();
     }
-    Ok(Output { text, structured: Some(structured) })
+    Ok(ToolboxOutput { text, structured: Some(structured) })
 }

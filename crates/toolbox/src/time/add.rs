@@ -5,10 +5,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::moment::Moment;
+use super::moment::ZonedMoment;
 use super::{MAX_TIME_TEXT, TimeError, moment, zone};
-use crate::spec::{Described, Hints, Output, schema_of};
-use crate::text::cut;
+use crate::spec::{ToolboxHints, ToolboxOutput, ToolboxSpec, schema_of};
+use crate::text::truncate_text;
 
 /// The arguments of `add_to_time`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -22,81 +22,85 @@ pub struct AddToTimeArguments {
     pub zone: Option<String>,
 }
 
-pub(super) fn described() -> Described {
-    Described {
+pub(super) fn add_to_time_spec() -> ToolboxSpec {
+    ToolboxSpec {
         name: "add_to_time",
         title: "Add to a time",
         description: "Adds a duration to a date or time, or takes it away. Use it for questions like: what date is it \
                       in 90 days, when did the day begin 3 weeks ago.",
         input_schema: schema_of::<AddToTimeArguments>(),
-        hints: Hints::LOOKS,
+        hints: ToolboxHints::READ_ONLY,
     }
 }
 
 /// The time after a duration. Years to days are counted on the calendar, hours and less on a stop watch.
-pub fn add_to_time(arguments: &AddToTimeArguments, now: Timestamp) -> Result<Output, TimeError> {
+pub fn add_to_time(arguments: &AddToTimeArguments, now: Timestamp) -> Result<ToolboxOutput, TimeError> {
     let zone = zone::zone_or_utc(arguments.zone.as_deref())?;
-    let start = moment::read("start", &arguments.start, &zone, now)?;
+    let start = moment::read_moment("start", &arguments.start, &zone, now)?;
     let span = read_duration(&arguments.duration)?;
     let mut notes: Vec<_> = start.note.clone().into_iter().collect();
-    notes.extend(short_month(&start, &span)?);
-    let end = add(&start, span)?;
+    notes.extend(short_month_note(&start, &span)?);
+    let end = add_span(&start, span)?;
     notes.extend(end.note);
     notes.extend(moment::change_between(&start.zoned, &end.zoned));
 
-    let text = format!("{} plus {span:#} is {}", moment::tell(&start.zoned), moment::tell(&end.zoned));
-    Ok(Output {
+    let text = format!(
+        "{} plus {span:#} is {}",
+        moment::format_moment(&start.zoned),
+        moment::format_moment(&end.zoned)
+    );
+    Ok(ToolboxOutput {
         text: moment::with_notes(text, &notes),
         structured: Some(json!({
-            "start": moment::structured(&start.zoned),
+            "start": moment::moment_json(&start.zoned),
             "duration": span.to_string(),
-            "end": moment::structured(&end.zoned),
+            "end": moment::moment_json(&end.zoned),
             "notes": notes,
         })),
     })
 }
 
 fn read_duration(text: &str) -> Result<Span, TimeError> {
-    let wrong = || TimeError::NotADuration { text: cut(text, 60) };
+    let wrong = || TimeError::NotADuration { text: truncate_text(text, 60) };
     if text.len() > MAX_TIME_TEXT {
         return Err(wrong());
     }
     text.trim().replace(" and ", " ").parse().map_err(|_| wrong())
 }
 
-fn add(start: &Moment, span: Span) -> Result<Moment, TimeError> {
-    let days = on_the_calendar(&span)?;
+fn add_span(start: &ZonedMoment, span: Span) -> Result<ZonedMoment, TimeError> {
+    let days = calendar_part(&span)?;
     let landed = if days.is_zero() {
-        Moment { zoned: start.zoned.clone(), note: None }
+        ZonedMoment { zoned: start.zoned.clone(), note: None }
     } else {
         let wall = start.zoned.datetime().checked_add(days).map_err(|_| TimeError::OutOfRange)?;
-        moment::on_the_wall(wall, start.zoned.time_zone())?
+        moment::at_wall_time(wall, start.zoned.time_zone())?
     };
-    let rest = on_the_stop_watch(&span)?;
+    let rest = clock_part(&span)?;
     let zoned = landed.zoned.checked_add(rest).map_err(|_| TimeError::OutOfRange)?;
-    Ok(Moment { zoned, note: landed.note })
+    Ok(ZonedMoment { zoned, note: landed.note })
 }
 
-fn on_the_calendar(span: &Span) -> Result<Span, TimeError> {
-    let span = months(span)?.try_weeks(span.get_weeks()).and_then(|new| new.try_days(span.get_days()));
+fn calendar_part(span: &Span) -> Result<Span, TimeError> {
+    let span = months_part(span)?.try_weeks(span.get_weeks()).and_then(|new| new.try_days(span.get_days()));
     span.map_err(|_| TimeError::OutOfRange)
 }
 
-fn months(span: &Span) -> Result<Span, TimeError> {
+fn months_part(span: &Span) -> Result<Span, TimeError> {
     let span = Span::new().try_years(span.get_years()).and_then(|new| new.try_months(span.get_months()));
     span.map_err(|_| TimeError::OutOfRange)
 }
 
-fn on_the_stop_watch(span: &Span) -> Result<Span, TimeError> {
+fn clock_part(span: &Span) -> Result<Span, TimeError> {
     let span = span.try_years(0).and_then(|span| span.try_months(0));
     let span = span.and_then(|span| span.try_weeks(0)).and_then(|span| span.try_days(0));
     span.map_err(|_| TimeError::OutOfRange)
 }
 
 /// One month after the 31st is the last of the next month; said, because it is a choice.
-fn short_month(start: &Moment, span: &Span) -> Result<Option<String>, TimeError> {
+fn short_month_note(start: &ZonedMoment, span: &Span) -> Result<Option<String>, TimeError> {
     let date = start.zoned.date();
-    let landed = date.checked_add(months(span)?).map_err(|_| TimeError::OutOfRange)?;
+    let landed = date.checked_add(months_part(span)?).map_err(|_| TimeError::OutOfRange)?;
     Ok((landed.day() != date.day())
         .then(|| format!("{} has no day {}; its last day is used.", landed.strftime("%B %Y"), date.day())))
 }
@@ -105,7 +109,7 @@ fn short_month(start: &Moment, span: &Span) -> Result<Option<String>, TimeError>
 mod tests {
     use super::*;
 
-    fn plus(start: &str, duration: &str, zone: &str) -> Result<Output, TimeError> {
+    fn plus(start: &str, duration: &str, zone: &str) -> Result<ToolboxOutput, TimeError> {
         let arguments = AddToTimeArguments {
             start: start.into(),
             duration: duration.into(),

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{TimeError, moment, zone};
-use crate::spec::{Described, Hints, Output, schema_of};
+use crate::spec::{ToolboxHints, ToolboxOutput, ToolboxSpec, schema_of};
 
 /// The arguments of `convert_time`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -20,29 +20,29 @@ pub struct ConvertTimeArguments {
     pub to_zone: String,
 }
 
-pub(super) fn described() -> Described {
-    Described {
+pub(super) fn convert_time_spec() -> ToolboxSpec {
+    ToolboxSpec {
         name: "convert_time",
         title: "Convert time",
         description: "Converts a date and time from one time zone to another. Knows daylight saving time.",
         input_schema: schema_of::<ConvertTimeArguments>(),
-        hints: Hints::LOOKS,
+        hints: ToolboxHints::READ_ONLY,
     }
 }
 
 /// The same moment in another zone.
-pub fn convert_time(arguments: &ConvertTimeArguments, now: Timestamp) -> Result<Output, TimeError> {
+pub fn convert_time(arguments: &ConvertTimeArguments, now: Timestamp) -> Result<ToolboxOutput, TimeError> {
     let from_zone = zone::zone_or_utc(arguments.from_zone.as_deref())?;
-    let to_zone = zone::zone(Some(&arguments.to_zone))?;
-    let from = moment::read("time", &arguments.time, &from_zone, now)?;
+    let to_zone = zone::find_zone(Some(&arguments.to_zone))?;
+    let from = moment::read_moment("time", &arguments.time, &from_zone, now)?;
     let to = from.zoned.with_time_zone(to_zone);
     let notes: Vec<_> = from.note.into_iter().collect();
-    let text = format!("{} is {}", moment::tell(&from.zoned), moment::tell(&to));
-    Ok(Output {
+    let text = format!("{} is {}", moment::format_moment(&from.zoned), moment::format_moment(&to));
+    Ok(ToolboxOutput {
         text: moment::with_notes(text, &notes),
         structured: Some(json!({
-            "from": moment::structured(&from.zoned),
-            "to": moment::structured(&to),
+            "from": moment::moment_json(&from.zoned),
+            "to": moment::moment_json(&to),
             "notes": notes,
         })),
     })
@@ -52,7 +52,7 @@ pub fn convert_time(arguments: &ConvertTimeArguments, now: Timestamp) -> Result<
 mod tests {
     use super::*;
 
-    fn convert(time: &str, from: Option<&str>, to: &str) -> Result<Output, TimeError> {
+    fn convert(time: &str, from: Option<&str>, to: &str) -> Result<ToolboxOutput, TimeError> {
         let arguments = ConvertTimeArguments {
             time: time.to_owned(),
             from_zone: from.map(str::to_owned),

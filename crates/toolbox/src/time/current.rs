@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{TimeError, moment, zone};
-use crate::spec::{Described, Hints, Output, schema_of};
+use crate::spec::{ToolboxHints, ToolboxOutput, ToolboxSpec, schema_of};
 
 /// The arguments of `current_time`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -15,21 +15,21 @@ pub struct CurrentTimeArguments {
     pub zone: Option<String>,
 }
 
-pub(super) fn described() -> Described {
-    Described {
+pub(super) fn current_time_spec() -> ToolboxSpec {
+    ToolboxSpec {
         name: "current_time",
         title: "Current time",
         description: "Tells the current date, weekday and time in a time zone.",
         input_schema: schema_of::<CurrentTimeArguments>(),
-        hints: Hints::LOOKS,
+        hints: ToolboxHints::READ_ONLY,
     }
 }
 
 /// The time in a zone.
-pub fn current_time(arguments: &CurrentTimeArguments, now: Timestamp) -> Result<Output, TimeError> {
+pub fn current_time(arguments: &CurrentTimeArguments, now: Timestamp) -> Result<ToolboxOutput, TimeError> {
     let zone = zone::zone_or_utc(arguments.zone.as_deref())?;
-    let now = moment::read("now", "now", &zone, now)?.zoned;
-    Ok(Output { text: moment::tell(&now), structured: Some(moment::structured(&now)) })
+    let now = moment::read_moment("now", "now", &zone, now)?.zoned;
+    Ok(ToolboxOutput { text: moment::format_moment(&now), structured: Some(moment::moment_json(&now)) })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{TimeError, moment, zone};
-use crate::spec::{Described, Hints, Output, schema_of};
+use crate::spec::{ToolboxHints, ToolboxOutput, ToolboxSpec, schema_of};
 
 /// The arguments of `time_difference`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -20,22 +20,25 @@ pub struct TimeDifferenceArguments {
     pub zone: Option<String>,
 }
 
-pub(super) fn described() -> Described {
-    Described {
+pub(super) fn time_difference_spec() -> ToolboxSpec {
+    ToolboxSpec {
         name: "time_difference",
         title: "Time difference",
         description: "Tells how much time lies between two dates or times, in calendar units and in total days, hours \
                       and seconds. Use it for ages, countdowns and deadlines.",
         input_schema: schema_of::<TimeDifferenceArguments>(),
-        hints: Hints::LOOKS,
+        hints: ToolboxHints::READ_ONLY,
     }
 }
 
 /// The time between two times.
-pub fn time_difference(arguments: &TimeDifferenceArguments, now: Timestamp) -> Result<Output, TimeError> {
+pub fn time_difference(
+    arguments: &TimeDifferenceArguments,
+    now: Timestamp,
+) -> Result<ToolboxOutput, TimeError> {
     let zone = zone::zone_or_utc(arguments.zone.as_deref())?;
-    let start = moment::read("start", &arguments.start, &zone, now)?;
-    let end = moment::read("end", &arguments.end, &zone, now)?;
+    let start = moment::read_moment("start", &arguments.start, &zone, now)?;
+    let end = moment::read_moment("end", &arguments.end, &zone, now)?;
     // Days and months are those of one calendar on one wall.
     let (from, to) = (start.zoned.with_time_zone(zone.clone()), end.zoned.with_time_zone(zone));
     let calendar = from.until((Unit::Year, &to)).map_err(|_| TimeError::OutOfRange)?;
@@ -49,15 +52,15 @@ pub fn time_difference(arguments: &TimeDifferenceArguments, now: Timestamp) -> R
     }
     let text = format!(
         "{calendar:#} from {} to {}. In total {days} whole days; {} hours; {seconds} seconds.",
-        moment::tell(&from),
-        moment::tell(&to),
-        hours(seconds),
+        moment::format_moment(&from),
+        moment::format_moment(&to),
+        format_hours(seconds),
     );
-    Ok(Output {
+    Ok(ToolboxOutput {
         text: moment::with_notes(text, &notes),
         structured: Some(json!({
-            "start": moment::structured(&from),
-            "end": moment::structured(&to),
+            "start": moment::moment_json(&from),
+            "end": moment::moment_json(&to),
             "calendar": calendar.to_string(),
             "whole_days": days,
             "seconds": seconds,
@@ -67,7 +70,7 @@ pub fn time_difference(arguments: &TimeDifferenceArguments, now: Timestamp) -> R
 }
 
 /// With at most two digits after the point, and none that say nothing.
-fn hours(seconds: i64) -> String {
+fn format_hours(seconds: i64) -> String {
     let sign = if seconds < 0 { "-" } else { "" };
     let hundredths = (seconds.unsigned_abs() + 18) / 36;
     let text = format!("{sign}{}.{:02}", hundredths / 100, hundredths % 100);
@@ -78,7 +81,7 @@ fn hours(seconds: i64) -> String {
 mod tests {
     use super::*;
 
-    fn between(start: &str, end: &str, zone: &str) -> Result<Output, TimeError> {
+    fn between(start: &str, end: &str, zone: &str) -> Result<ToolboxOutput, TimeError> {
         let arguments =
             TimeDifferenceArguments { start: start.into(), end: end.into(), zone: Some(zone.to_owned()) };
         time_difference(&arguments, "2026-03-05T13:30:00Z".parse().unwrap())
@@ -135,7 +138,7 @@ mod tests {
         for (seconds, told) in
             [(0, "0"), (3_600, "1"), (5_400, "1.5"), (-5_400, "-1.5"), (1_200, "0.33"), (36_000, "10")]
         {
-            assert_eq!(hours(seconds), told);
+            assert_eq!(format_hours(seconds), told);
         }
     }
 }

@@ -19,7 +19,7 @@ pub use convert::{ConvertTimeArguments, convert_time};
 pub use current::{CurrentTimeArguments, current_time};
 pub use difference::{TimeDifferenceArguments, time_difference};
 
-use crate::spec::Described;
+use crate::spec::ToolboxSpec;
 
 /// Longest text of a time, a duration or a zone, in bytes.
 pub const MAX_TIME_TEXT: usize = 200;
@@ -28,7 +28,7 @@ pub const MAX_TIME_TEXT: usize = 200;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TimeError {
     /// No zone has this name.
-    #[error("there is no time zone `{name}`; {}", hint(.near))]
+    #[error("there is no time zone `{name}`; {}", zone_hint(.near))]
     UnknownZone {
         /// As it was given, perhaps cut.
         name: String,
@@ -59,7 +59,7 @@ pub enum TimeError {
     OutOfRange,
 }
 
-fn hint(near: &[String]) -> String {
+fn zone_hint(near: &[String]) -> String {
     if near.is_empty() {
         "use a name of the IANA database, such as Europe/Berlin, America/New_York, Asia/Tokyo or UTC"
             .to_owned()
@@ -69,6 +69,11 @@ fn hint(near: &[String]) -> String {
 }
 
 /// The tools of this module, for models.
-pub fn described() -> [Described; 4] {
-    [current::described(), convert::described(), difference::described(), add::described()]
+pub fn time_tool_specs() -> [ToolboxSpec; 4] {
+    [
+        current::current_time_spec(),
+        convert::convert_time_spec(),
+        difference::time_difference_spec(),
+        add::add_to_time_spec(),
+    ]
 }

@@ -6,51 +6,51 @@ use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
 use jiff::{Timestamp, Unit, Zoned};
 use serde_json::{Value, json};
 
-use super::zone::{database, distance_from_utc, name_of};
+use super::zone::{distance_from_utc, name_of, zone_database};
 use super::{MAX_TIME_TEXT, TimeError};
-use crate::text::cut;
+use crate::text::truncate_text;
 
 /// Forms of a time of day with am and pm.
 const TWELVE_HOURS: [&str; 4] = ["%I:%M %p", "%I:%M%p", "%I %p", "%I%p"];
 
 /// A moment in a zone, and what has to be said about it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Moment {
+pub(super) struct ZonedMoment {
     pub(super) zoned: Zoned,
     /// Where the clocks leave no single answer.
     pub(super) note: Option<String>,
 }
 
 /// Reads a time. Without an offset or a zone of its own it is one on the wall of `zone`.
-pub(super) fn read(
+pub(super) fn read_moment(
     field: &'static str,
     text: &str,
     zone: &TimeZone,
     now: Timestamp,
-) -> Result<Moment, TimeError> {
-    let wrong = || TimeError::NotATime { field, text: cut(text, 60) };
+) -> Result<ZonedMoment, TimeError> {
+    let wrong = || TimeError::NotATime { field, text: truncate_text(text, 60) };
     let trimmed = text.trim();
     if trimmed.len() > MAX_TIME_TEXT {
         return Err(wrong());
     }
     let now = now.to_zoned(zone.clone());
     if trimmed.eq_ignore_ascii_case("now") {
-        return Ok(Moment { zoned: whole_seconds(&now), note: None });
+        return Ok(ZonedMoment { zoned: whole_seconds(&now), note: None });
     }
     if let Some(time) = time_of_day(trimmed) {
-        return on_the_wall(now.date().to_datetime(time), zone);
+        return at_wall_time(now.date().to_datetime(time), zone);
     }
     let pieces = Pieces::parse(trimmed).map_err(|_| wrong())?;
     let written = pieces.date().to_datetime(pieces.time().unwrap_or_default());
-    let own_zone = pieces.to_time_zone_with(database()).map_err(|_| wrong())?;
+    let own_zone = pieces.to_time_zone_with(zone_database()).map_err(|_| wrong())?;
     match (pieces.to_numeric_offset(), own_zone) {
         // With both, the offset says which of two equal times on the wall is meant.
         (Some(offset), own_zone) => {
             let moment = offset.to_timestamp(written).map_err(|_| TimeError::OutOfRange)?;
-            Ok(Moment { zoned: moment.to_zoned(own_zone.unwrap_or_else(|| zone.clone())), note: None })
+            Ok(ZonedMoment { zoned: moment.to_zoned(own_zone.unwrap_or_else(|| zone.clone())), note: None })
         }
-        (None, Some(own_zone)) => on_the_wall(written, &own_zone),
-        (None, None) => on_the_wall(written, zone),
+        (None, Some(own_zone)) => at_wall_time(written, &own_zone),
+        (None, None) => at_wall_time(written, zone),
     }
 }
 
@@ -62,7 +62,7 @@ fn time_of_day(text: &str) -> Option<Time> {
 }
 
 /// The moment at which the clocks of a zone show this. Says so if they never do, or do twice.
-pub(super) fn on_the_wall(written: DateTime, zone: &TimeZone) -> Result<Moment, TimeError> {
+pub(super) fn at_wall_time(written: DateTime, zone: &TimeZone) -> Result<ZonedMoment, TimeError> {
     let ambiguous = zone.to_ambiguous_zoned(written);
     let offset = ambiguous.offset();
     let zoned = ambiguous.compatible().map_err(|_| TimeError::OutOfRange)?;
@@ -71,21 +71,21 @@ pub(super) fn on_the_wall(written: DateTime, zone: &TimeZone) -> Result<Moment, 
         AmbiguousOffset::Unambiguous { .. } => None,
         AmbiguousOffset::Gap { before, after } => Some(format!(
             "{clock} does not exist in {name}: the clocks are set forward over it ({}). {} is used.",
-            change(before, after),
+            offset_change(before, after),
             zoned.strftime("%H:%M")
         )),
         AmbiguousOffset::Fold { before, after } => Some(format!(
             "{clock} happens twice in {name}: the clocks are set back ({}). The first is used; for the second write \
              {}{}.",
-            change(before, after),
+            offset_change(before, after),
             written.strftime("%Y-%m-%dT%H:%M"),
             distance_from_utc(after).trim_start_matches("UTC")
         )),
     };
-    Ok(Moment { zoned, note })
+    Ok(ZonedMoment { zoned, note })
 }
 
-fn change(before: Offset, after: Offset) -> String {
+fn offset_change(before: Offset, after: Offset) -> String {
     format!("{} to {}", distance_from_utc(before), distance_from_utc(after))
 }
 
@@ -95,7 +95,7 @@ fn whole_seconds(zoned: &Zoned) -> Zoned {
 }
 
 /// For a model: `Thursday, 2026-03-05 14:30:00 in Europe/Berlin (UTC+01:00)`.
-pub(super) fn tell(zoned: &Zoned) -> String {
+pub(super) fn format_moment(zoned: &Zoned) -> String {
     let name = name_of(zoned.time_zone());
     let clock = zoned.strftime("%A, %Y-%m-%d %H:%M:%S");
     if name.starts_with("UTC") {
@@ -106,7 +106,7 @@ pub(super) fn tell(zoned: &Zoned) -> String {
 }
 
 /// For a program.
-pub(super) fn structured(zoned: &Zoned) -> Value {
+pub(super) fn moment_json(zoned: &Zoned) -> Value {
     let is_dst = zoned.time_zone().to_offset_info(zoned.timestamp()).dst().is_dst();
     json!({
         "iso": zoned.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
@@ -122,7 +122,7 @@ pub(super) fn structured(zoned: &Zoned) -> Value {
 pub(super) fn change_between(start: &Zoned, end: &Zoned) -> Option<String> {
     (start.offset() != end.offset()).then(|| {
         let name = name_of(end.time_zone());
-        format!("The clocks of {name} change in between ({}).", change(start.offset(), end.offset()))
+        format!("The clocks of {name} change in between ({}).", offset_change(start.offset(), end.offset()))
     })
 }
 
@@ -133,13 +133,13 @@ pub(super) fn with_notes(text: String, notes: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::zone::zone;
+    use super::super::zone::find_zone;
     use super::*;
 
     const NOW: &str = "2026-03-05T13:30:15.75Z";
 
-    fn read_in(text: &str, name: &str) -> Result<Moment, TimeError> {
-        read("time", text, &zone(Some(name)).unwrap(), NOW.parse().unwrap())
+    fn read_in(text: &str, name: &str) -> Result<ZonedMoment, TimeError> {
+        read_moment("time", text, &find_zone(Some(name)).unwrap(), NOW.parse().unwrap())
     }
 
     #[test]
@@ -157,11 +157,14 @@ mod tests {
             ("6 PM", "Thursday, 2026-03-05 18:00:00 in Europe/Berlin (UTC+01:00)"),
         ] {
             let moment = read_in(text, "Europe/Berlin").unwrap_or_else(|error| panic!("{text}: {error}"));
-            assert_eq!(tell(&moment.zoned), told, "{text}");
+            assert_eq!(format_moment(&moment.zoned), told, "{text}");
             assert_eq!(moment.note, None, "{text}");
         }
-        assert_eq!(tell(&read_in("now", "UTC").unwrap().zoned), "Thursday, 2026-03-05 13:30:15 UTC");
-        assert_eq!(tell(&read_in("now", "+05:30").unwrap().zoned), "Thursday, 2026-03-05 19:00:15 UTC+05:30");
+        assert_eq!(format_moment(&read_in("now", "UTC").unwrap().zoned), "Thursday, 2026-03-05 13:30:15 UTC");
+        assert_eq!(
+            format_moment(&read_in("now", "+05:30").unwrap().zoned),
+            "Thursday, 2026-03-05 19:00:15 UTC+05:30"
+        );
     }
 
     #[test]
@@ -179,7 +182,7 @@ mod tests {
     #[test]
     fn a_gap_is_said_in_words() {
         let moment = read_in("2026-03-29T02:30", "Europe/Berlin").unwrap();
-        assert_eq!(tell(&moment.zoned), "Sunday, 2026-03-29 03:30:00 in Europe/Berlin (UTC+02:00)");
+        assert_eq!(format_moment(&moment.zoned), "Sunday, 2026-03-29 03:30:00 in Europe/Berlin (UTC+02:00)");
         assert_eq!(
             moment.note.unwrap(),
             "2026-03-29 02:30 does not exist in Europe/Berlin: the clocks are set forward over it (UTC+01:00 to UTC+02:00). \
@@ -190,7 +193,7 @@ mod tests {
     #[test]
     fn a_fold_is_said_in_words_and_can_be_decided() {
         let moment = read_in("2026-10-25T02:30", "Europe/Berlin").unwrap();
-        assert_eq!(tell(&moment.zoned), "Sunday, 2026-10-25 02:30:00 in Europe/Berlin (UTC+02:00)");
+        assert_eq!(format_moment(&moment.zoned), "Sunday, 2026-10-25 02:30:00 in Europe/Berlin (UTC+02:00)");
         let note = moment.note.unwrap();
         assert!(note.contains("happens twice in Europe/Berlin"), "{note}");
         assert!(note.ends_with("for the second write 2026-10-25T02:30+01:00."), "{note}");
@@ -203,7 +206,7 @@ mod tests {
     fn a_program_gets_every_form() {
         let moment = read_in("2026-07-01T12:00", "America/New_York").unwrap();
         assert_eq!(
-            structured(&moment.zoned),
+            moment_json(&moment.zoned),
             json!({
                 "iso": "2026-07-01T12:00:00-04:00",
                 "utc": "2026-07-01T16:00:00Z",

@@ -6,7 +6,7 @@ use jiff::fmt::temporal::DateTimeParser;
 use jiff::tz::{Offset, TimeZone, TimeZoneDatabase};
 
 use super::{MAX_TIME_TEXT, TimeError};
-use crate::text::cut;
+use crate::text::truncate_text;
 
 /// The zones that are part of this program; what a zone means does not depend on the machine.
 static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
@@ -14,12 +14,12 @@ static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundl
 /// Most names that an error suggests.
 const MAX_NEAR: usize = 5;
 
-pub(super) fn database() -> &'static TimeZoneDatabase {
+pub(super) fn zone_database() -> &'static TimeZoneDatabase {
     &ZONES
 }
 
 /// A zone by IANA name or by its distance from UTC (`+02:00`). UTC if nothing is said.
-pub(super) fn zone(name: Option<&str>) -> Result<TimeZone, TimeError> {
+pub(super) fn find_zone(name: Option<&str>) -> Result<TimeZone, TimeError> {
     let name = name.map_or("UTC", str::trim);
     if let Ok(zone) = ZONES.get(name) {
         return Ok(zone);
@@ -32,13 +32,13 @@ pub(super) fn zone(name: Option<&str>) -> Result<TimeZone, TimeError> {
     if name.eq_ignore_ascii_case("z") {
         return Ok(TimeZone::UTC);
     }
-    let near = if name.len() > MAX_TIME_TEXT { Vec::new() } else { near(name) };
-    Err(TimeError::UnknownZone { name: cut(name, 60), near })
+    let near = if name.len() > MAX_TIME_TEXT { Vec::new() } else { similar_zones(name) };
+    Err(TimeError::UnknownZone { name: truncate_text(name, 60), near })
 }
 
 /// A zone that may be left out; models also leave arguments out by writing nothing into them.
 pub(super) fn zone_or_utc(name: Option<&str>) -> Result<TimeZone, TimeError> {
-    zone(name.filter(|name| !name.trim().is_empty()))
+    find_zone(name.filter(|name| !name.trim().is_empty()))
 }
 
 /// How a zone is called: by its name, or by its distance from UTC.
@@ -58,7 +58,7 @@ pub(super) fn distance_from_utc(offset: Offset) -> String {
 }
 
 /// Names that are alike, the best first. People and models write the city alone, or a letter wrong.
-fn near(name: &str) -> Vec<String> {
+fn similar_zones(name: &str) -> Vec<String> {
     let wanted = name.to_ascii_lowercase().replace([' ', '-'], "_");
     let city = last_part(&wanted);
     let mut found: Vec<(usize, String)> = ZONES
@@ -70,7 +70,7 @@ fn near(name: &str) -> Vec<String> {
             } else if city.len() > 3 && known.contains(city) {
                 1
             } else {
-                let wrong = distance(&known, &wanted).min(distance(last_part(&known), city));
+                let wrong = edit_distance(&known, &wanted).min(edit_distance(last_part(&known), city));
                 (wrong <= 1 + city.len() / 4).then_some(1 + wrong)?
             };
             Some((rank, zone.as_str().to_owned()))
@@ -86,7 +86,7 @@ fn last_part(name: &str) -> &str {
 }
 
 /// How many letters have to be changed, added or left out to make one name from the other.
-fn distance(one: &str, other: &str) -> usize {
+fn edit_distance(one: &str, other: &str) -> usize {
     let other = other.as_bytes();
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (i, a) in one.bytes().enumerate() {
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     fn suggested(name: &str) -> Vec<String> {
-        match zone(Some(name)) {
+        match find_zone(Some(name)) {
             Err(TimeError::UnknownZone { near, .. }) => near,
             other => panic!("{name}: {other:?}"),
         }
@@ -117,14 +117,14 @@ mod tests {
         for name in
             ["Europe/Berlin", "europe/berlin", "America/Argentina/Buenos_Aires", "UTC", " Asia/Tokyo ", "Z"]
         {
-            assert!(zone(Some(name)).is_ok(), "{name}");
+            assert!(find_zone(Some(name)).is_ok(), "{name}");
         }
         assert_eq!(name_of(&zone_or_utc(Some(" ")).unwrap()), "UTC");
-        assert!(zone(Some("")).is_err());
-        assert_eq!(name_of(&zone(None).unwrap()), "UTC");
-        assert_eq!(name_of(&zone(Some("+05:30")).unwrap()), "UTC+05:30");
-        assert_eq!(name_of(&zone(Some("-03")).unwrap()), "UTC-03:00");
-        assert_eq!(name_of(&zone(Some("europe/berlin")).unwrap()), "Europe/Berlin");
+        assert!(find_zone(Some("")).is_err());
+        assert_eq!(name_of(&find_zone(None).unwrap()), "UTC");
+        assert_eq!(name_of(&find_zone(Some("+05:30")).unwrap()), "UTC+05:30");
+        assert_eq!(name_of(&find_zone(Some("-03")).unwrap()), "UTC-03:00");
+        assert_eq!(name_of(&find_zone(Some("europe/berlin")).unwrap()), "Europe/Berlin");
         assert!(ZONES.available().count() > 400);
     }
 
@@ -145,11 +145,11 @@ mod tests {
     #[test]
     fn the_error_helps() {
         assert_eq!(
-            zone(Some("Berlin")).unwrap_err().to_string(),
+            find_zone(Some("Berlin")).unwrap_err().to_string(),
             "there is no time zone `Berlin`; did you mean Europe/Berlin?"
         );
-        assert!(zone(Some("Xyzzyxyzzy")).unwrap_err().to_string().contains("such as Europe/Berlin"));
-        let long = zone(Some(&"Berlin".repeat(10_000))).unwrap_err().to_string();
+        assert!(find_zone(Some("Xyzzyxyzzy")).unwrap_err().to_string().contains("such as Europe/Berlin"));
+        let long = find_zone(Some(&"Berlin".repeat(10_000))).unwrap_err().to_string();
         assert!(long.len() < 250, "{long}");
     }
 
@@ -157,7 +157,7 @@ mod tests {
     fn distance_counts_letters() {
         for (one, other, expected) in [("", "", 0), ("a", "", 1), ("kitten", "sitting", 3), ("abc", "abc", 0)]
         {
-            assert_eq!(distance(one, other), expected, "{one} {other}");
+            assert_eq!(edit_distance(one, other), expected, "{one} {other}");
         }
     }
 }

@@ -5,45 +5,45 @@ use http_body_util::Full;
 use serde::Deserialize;
 use toolyard_net::HttpClient;
 
-use super::{Hit, SearchError, Secret, ask, request, secret_header, with_query};
-use crate::page::plain;
+use super::{SearchError, SearchHit, SearchKey, provider_request, request_json, secret_header, with_query};
+use crate::page::html_to_line;
 
 #[derive(Deserialize)]
-struct Answer {
+struct BraveResponse {
     /// Missing if nothing was found.
-    web: Option<Web>,
+    web: Option<BraveWebSection>,
 }
 
 #[derive(Deserialize)]
-struct Web {
+struct BraveWebSection {
     #[serde(default)]
-    results: Vec<Found>,
+    results: Vec<BraveResult>,
 }
 
 #[derive(Deserialize)]
-struct Found {
+struct BraveResult {
     url: Option<String>,
     title: Option<String>,
     description: Option<String>,
 }
 
-pub(super) async fn search(
+pub(super) async fn search_brave(
     query: &str,
     count: usize,
     endpoint: &Uri,
-    key: &Secret,
+    key: &SearchKey,
     client: &HttpClient,
-) -> Result<Vec<Hit>, SearchError> {
+) -> Result<Vec<SearchHit>, SearchError> {
     let uri = with_query(endpoint, &[("q", query), ("count", &count.to_string())])?;
-    let request = request(uri).header("x-subscription-token", secret_header(key.expose())?);
+    let request = provider_request(uri).header("x-subscription-token", secret_header(key.expose())?);
     let request = request.body(Full::default()).map_err(|_| SearchError::Settings)?;
-    let answer: Answer = ask(client, request).await?;
+    let answer: BraveResponse = request_json(client, request).await?;
     let results = answer.web.map(|web| web.results).unwrap_or_default();
     // Brave marks the words that were searched for with tags.
-    let hits = results.into_iter().map(|result| Hit {
-        title: plain(&result.title.unwrap_or_default()),
+    let hits = results.into_iter().map(|result| SearchHit {
+        title: html_to_line(&result.title.unwrap_or_default()),
         url: result.url.unwrap_or_default(),
-        snippet: plain(&result.description.unwrap_or_default()),
+        snippet: html_to_line(&result.description.unwrap_or_default()),
     });
     Ok(hits.collect())
 }

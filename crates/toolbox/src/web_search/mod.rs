@@ -21,10 +21,10 @@ use serde_json::json;
 use toolyard_net::{Guard, HttpClient, MAX_URL_LENGTH, NetError, OutsideUrl, UrlRefused};
 use url::Url;
 
-pub use secret::Secret;
+pub use secret::SearchKey;
 
-use crate::spec::{Described, Hints, Output, schema_of};
-use crate::text::{cut, one_line};
+use crate::spec::{ToolboxHints, ToolboxOutput, ToolboxSpec, schema_of};
+use crate::text::{one_line, truncate_text};
 
 /// How long a search may take, unless the caller says otherwise.
 pub const DEFAULT_LIMIT: Duration = Duration::from_secs(15);
@@ -57,32 +57,32 @@ pub struct WebSearchArguments {
 
 /// Where to search.
 #[derive(Debug, Clone)]
-pub struct SearchSettings(Provider);
+pub struct SearchSettings(SearchBackend);
 
 #[derive(Debug, Clone)]
-enum Provider {
+enum SearchBackend {
     Searxng { endpoint: Uri },
-    Brave { endpoint: Uri, key: Secret },
-    Tavily { endpoint: Uri, key: Secret },
+    Brave { endpoint: Uri, key: SearchKey },
+    Tavily { endpoint: Uri, key: SearchKey },
 }
 
 impl SearchSettings {
     /// A SearXNG that answers with JSON, such as `https://search.example.com`.
     pub fn searxng(url: &str, guard: &Guard) -> Result<Self, UrlRefused> {
         let endpoint = OutsideUrl::parse(url, guard)?.join("search");
-        Ok(Self(Provider::Searxng { endpoint }))
+        Ok(Self(SearchBackend::Searxng { endpoint }))
     }
 
     /// Brave Search with a key of the operator; at [`Self::BRAVE`] unless another base URL is given.
-    pub fn brave(key: Secret, base: Option<&str>, guard: &Guard) -> Result<Self, UrlRefused> {
+    pub fn brave(key: SearchKey, base: Option<&str>, guard: &Guard) -> Result<Self, UrlRefused> {
         let endpoint = OutsideUrl::parse(base.unwrap_or(Self::BRAVE), guard)?.join("res/v1/web/search");
-        Ok(Self(Provider::Brave { endpoint, key }))
+        Ok(Self(SearchBackend::Brave { endpoint, key }))
     }
 
     /// Tavily with a key of the operator; at [`Self::TAVILY`] unless another base URL is given.
-    pub fn tavily(key: Secret, base: Option<&str>, guard: &Guard) -> Result<Self, UrlRefused> {
+    pub fn tavily(key: SearchKey, base: Option<&str>, guard: &Guard) -> Result<Self, UrlRefused> {
         let endpoint = OutsideUrl::parse(base.unwrap_or(Self::TAVILY), guard)?.join("search");
-        Ok(Self(Provider::Tavily { endpoint, key }))
+        Ok(Self(SearchBackend::Tavily { endpoint, key }))
     }
 
     /// Brave's base URL.
@@ -130,7 +130,7 @@ pub enum SearchError {
 
 /// One result, as the provider gave it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Hit {
+struct SearchHit {
     title: String,
     url: String,
     snippet: String,
@@ -138,21 +138,21 @@ struct Hit {
 
 /// An answer of those who call its parts `url`, `title` and `content`.
 #[derive(Deserialize)]
-struct Results {
+struct ContentResults {
     #[serde(default)]
-    results: Vec<Found>,
+    results: Vec<ContentResult>,
 }
 
 #[derive(Deserialize)]
-struct Found {
+struct ContentResult {
     url: Option<String>,
     title: Option<String>,
     content: Option<String>,
 }
 
-impl Results {
-    fn hits(self) -> Vec<Hit> {
-        let hits = self.results.into_iter().map(|found| Hit {
+impl ContentResults {
+    fn into_hits(self) -> Vec<SearchHit> {
+        let hits = self.results.into_iter().map(|found| SearchHit {
             title: found.title.unwrap_or_default(),
             url: found.url.unwrap_or_default(),
             snippet: found.content.unwrap_or_default(),
@@ -162,14 +162,14 @@ impl Results {
 }
 
 /// `web_search`, for models.
-pub fn described() -> Described {
-    Described {
+pub fn web_search_spec() -> ToolboxSpec {
+    ToolboxSpec {
         name: "web_search",
         title: "Search the web",
         description: "Searches the web and gives titles, addresses and snippets. Use it for news and facts that may have \
                       changed; read a result with fetch_page.",
         input_schema: schema_of::<WebSearchArguments>(),
-        hints: Hints::LOOKS_OUTSIDE,
+        hints: ToolboxHints::READ_ONLY_OUTSIDE,
     }
 }
 
@@ -179,7 +179,7 @@ pub async fn web_search(
     settings: &SearchSettings,
     client: &HttpClient,
     limit: Duration,
-) -> Result<Output, SearchError> {
+) -> Result<ToolboxOutput, SearchError> {
     let query = one_line(&arguments.query);
     let length = query.chars().count();
     let count = arguments.count.unwrap_or(DEFAULT_RESULTS);
@@ -194,23 +194,27 @@ pub async fn web_search(
     }
     let searching = async {
         match &settings.0 {
-            Provider::Searxng { endpoint } => searxng::search(&query, endpoint, client).await,
-            Provider::Brave { endpoint, key } => brave::search(&query, count, endpoint, key, client).await,
-            Provider::Tavily { endpoint, key } => tavily::search(&query, count, endpoint, key, client).await,
+            SearchBackend::Searxng { endpoint } => searxng::search_searxng(&query, endpoint, client).await,
+            SearchBackend::Brave { endpoint, key } => {
+                brave::search_brave(&query, count, endpoint, key, client).await
+            }
+            SearchBackend::Tavily { endpoint, key } => {
+                tavily::search_tavily(&query, count, endpoint, key, client).await
+            }
         }
     };
     let hits = tokio::time::timeout(limit, searching).await.unwrap_or(Err(SearchError::TooSlow))?;
-    Ok(answer(&query, hits, count))
+    Ok(web_search_output(&query, hits, count))
 }
 
-fn answer(query: &str, hits: Vec<Hit>, count: usize) -> Output {
-    let hits: Vec<_> = hits.into_iter().filter_map(bounded).take(count).collect();
+fn web_search_output(query: &str, hits: Vec<SearchHit>, count: usize) -> ToolboxOutput {
+    let hits: Vec<_> = hits.into_iter().filter_map(bound_hit).take(count).collect();
     let mut text = match hits.len() {
         0 => format!("Nothing was found for `{query}`; try other words."),
         1 => format!("1 result for `{query}`:"),
         number => format!("{number} results for `{query}`:"),
     };
-    for (index, Hit { title, url, snippet }) in hits.iter().enumerate() {
+    for (index, SearchHit { title, url, snippet }) in hits.iter().enumerate() {
         text.push_str(&format!("\n\n{}. {title}\n{url}", index + 1));
         if !snippet.is_empty() {
             text.push_str(&format!("\n{snippet}"));
@@ -219,22 +223,26 @@ fn answer(query: &str, hits: Vec<Hit>, count: usize) -> Output {
     let results =
         hits.iter().map(|hit| json!({ "title": hit.title, "url": hit.url, "snippet": hit.snippet }));
     let results: Vec<_> = results.collect();
-    Output { text, structured: Some(json!({ "query": query, "results": results })) }
+    ToolboxOutput { text, structured: Some(json!({ "query": query, "results": results })) }
 }
 
 /// On one line each, and not too long. Left out if it leads to no page.
-fn bounded(hit: Hit) -> Option<Hit> {
+fn bound_hit(hit: SearchHit) -> Option<SearchHit> {
     let url = Url::parse(&hit.url).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
     let title = one_line(&hit.title);
-    (url.as_str().len() <= MAX_URL_LENGTH).then(|| Hit {
-        title: if title.is_empty() { "(without title)".to_owned() } else { cut(&title, MAX_TITLE_CHARS) },
+    (url.as_str().len() <= MAX_URL_LENGTH).then(|| SearchHit {
+        title: if title.is_empty() {
+            "(without title)".to_owned()
+        } else {
+            truncate_text(&title, MAX_TITLE_CHARS)
+        },
         url: url.to_string(),
-        snippet: cut(&one_line(&hit.snippet), MAX_SNIPPET_CHARS),
+        snippet: truncate_text(&one_line(&hit.snippet), MAX_SNIPPET_CHARS),
     })
 }
 
 /// A request to a provider, without key and body.
-fn request(uri: Uri) -> http::request::Builder {
+fn provider_request(uri: Uri) -> http::request::Builder {
     Request::builder()
         .uri(uri)
         .header(USER_AGENT, AGENT)
@@ -257,7 +265,7 @@ fn secret_header(value: &str) -> Result<HeaderValue, SearchError> {
 }
 
 /// Asks, and reads the answer as the provider documents it.
-async fn ask<T: DeserializeOwned>(
+async fn request_json<T: DeserializeOwned>(
     client: &HttpClient,
     request: Request<Full<Bytes>>,
 ) -> Result<T, SearchError> {

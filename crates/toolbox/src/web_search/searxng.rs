@@ -5,15 +5,15 @@ use http::Uri;
 use http_body_util::Full;
 use toolyard_net::HttpClient;
 
-use super::{Hit, Results, SearchError, ask, request, with_query};
+use super::{ContentResults, SearchError, SearchHit, provider_request, request_json, with_query};
 
 /// The number of results is SearXNG's own.
-pub(super) async fn search(
+pub(super) async fn search_searxng(
     query: &str,
     endpoint: &Uri,
     client: &HttpClient,
-) -> Result<Vec<Hit>, SearchError> {
+) -> Result<Vec<SearchHit>, SearchError> {
     let uri = with_query(endpoint, &[("q", query), ("format", "json")])?;
-    let request = request(uri).body(Full::default()).map_err(|_| SearchError::Settings)?;
-    ask::<Results>(client, request).await.map(Results::hits)
+    let request = provider_request(uri).body(Full::default()).map_err(|_| SearchError::Settings)?;
+    request_json::<ContentResults>(client, request).await.map(ContentResults::into_hits)
 }

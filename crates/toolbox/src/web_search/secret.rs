@@ -4,9 +4,9 @@ use std::fmt;
 
 /// A key. It is printed nowhere, not even for debugging.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct SearchKey(String);
 
-impl Secret {
+impl SearchKey {
     /// Keeps a key.
     pub fn new(key: impl Into<String>) -> Self {
         Self(key.into())
@@ -17,7 +17,7 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for SearchKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(..)")
     }

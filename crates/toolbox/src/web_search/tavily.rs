@@ -6,21 +6,23 @@ use http_body_util::Full;
 use serde_json::json;
 use toolyard_net::HttpClient;
 
-use super::{Hit, Results, SearchError, Secret, ask, request, secret_header};
+use super::{
+    ContentResults, SearchError, SearchHit, SearchKey, provider_request, request_json, secret_header,
+};
 
-pub(super) async fn search(
+pub(super) async fn search_tavily(
     query: &str,
     count: usize,
     endpoint: &Uri,
-    key: &Secret,
+    key: &SearchKey,
     client: &HttpClient,
-) -> Result<Vec<Hit>, SearchError> {
+) -> Result<Vec<SearchHit>, SearchError> {
     let body = json!({ "query": query, "max_results": count }).to_string();
-    let request = request(endpoint.clone())
+    let request = provider_request(endpoint.clone())
         .method(Method::POST)
         .header(CONTENT_TYPE, "application/json")
         .header(AUTHORIZATION, secret_header(&format!("Bearer {}", key.expose()))?)
         .body(Full::from(body))
         .map_err(|_| SearchError::Settings)?;
-    ask::<Results>(client, request).await.map(Results::hits)
+    request_json::<ContentResults>(client, request).await.map(ContentResults::into_hits)
 }

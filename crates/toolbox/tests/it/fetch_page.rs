@@ -2,9 +2,9 @@ use std::time::Duration;
 
 use serde_json::json;
 use toolyard_net::Guard;
-use toolyard_toolbox::Output;
+use toolyard_toolbox::ToolboxOutput;
 use toolyard_toolbox::page::{
-    DEFAULT_LIMIT, FetchError, FetchPageArguments, MAX_BODY_BYTES, MAX_LINKS, MAX_REDIRECTS, PAGE_CHARS,
+    DEFAULT_LIMIT, FetchPageArguments, FetchPageError, MAX_BODY_BYTES, MAX_LINKS, MAX_REDIRECTS, PAGE_CHARS,
     fetch_page,
 };
 
@@ -18,14 +18,14 @@ async fn fetch_all(
     server: &Server,
     arguments: FetchPageArguments,
     answers: Vec<Vec<u8>>,
-) -> (Result<Output, FetchError>, Vec<String>) {
+) -> (Result<ToolboxOutput, FetchPageError>, Vec<String>) {
     let guard = Guard::dev();
     let client = client(&guard);
     server.during(fetch_page(arguments, &client, &guard, DEFAULT_LIMIT), answers).await
 }
 
 /// What is made of one answer.
-async fn fetch(answer: Vec<u8>) -> Result<Output, FetchError> {
+async fn fetch(answer: Vec<u8>) -> Result<ToolboxOutput, FetchPageError> {
     let server = Server::start().await;
     let arguments = url(format!("{}/a/b", server.url));
     fetch_all(&server, arguments, vec![answer]).await.0
@@ -77,11 +77,11 @@ async fn json_and_plain_text_stay_as_they_are() {
 #[tokio::test]
 async fn what_is_not_text_is_refused_with_its_type() {
     for kind in ["application/pdf", "image/png", "application/octet-stream"] {
-        assert_eq!(fetch(ok(kind, "x")).await, Err(FetchError::NotText(kind.to_owned())));
+        assert_eq!(fetch(ok(kind, "x")).await, Err(FetchPageError::NotText(kind.to_owned())));
     }
-    assert_eq!(fetch(ok("text/plain", b"a\0b")).await, Err(FetchError::NotText("text/plain".into())));
+    assert_eq!(fetch(ok("text/plain", b"a\0b")).await, Err(FetchPageError::NotText("text/plain".into())));
     let compressed = answer("200 OK", "content-type: text/html\r\ncontent-encoding: gzip\r\n", "x");
-    assert_eq!(fetch(compressed).await, Err(FetchError::Compressed("gzip".into())));
+    assert_eq!(fetch(compressed).await, Err(FetchPageError::Compressed("gzip".into())));
 }
 
 #[tokio::test]
@@ -113,7 +113,7 @@ async fn long_pages_come_in_parts() {
 
     let past = FetchPageArguments { start: Some(4), ..url(&server.url) };
     let (output, _) = fetch_all(&server, past, vec![ok("text/plain", "four")]).await;
-    assert_eq!(output, Err(FetchError::PastEnd { start: 4, length: 4 }));
+    assert_eq!(output, Err(FetchPageError::PastEnd { start: 4, length: 4 }));
 }
 
 #[tokio::test]
@@ -145,7 +145,7 @@ async fn redirects_are_followed_so_often_and_no_more() {
 
     let answers = vec![redirect("x"); MAX_REDIRECTS + 1];
     let (output, requests) = fetch_all(&server, url(format!("{}/a/b", server.url)), answers).await;
-    assert_eq!(output, Err(FetchError::TooManyRedirects));
+    assert_eq!(output, Err(FetchPageError::TooManyRedirects));
     assert!(requests[1].starts_with("GET /a/x HTTP/1.1\r\n"), "{requests:?}");
 }
 
@@ -155,10 +155,10 @@ async fn every_redirect_is_judged() {
         ["http://169.254.169.254/latest", "http://10.0.0.1/", "file:///etc/passwd", "http://u:p@example.com/"]
     {
         let outcome = fetch(redirect(to)).await;
-        assert!(matches!(outcome, Err(FetchError::RedirectRefused { .. })), "{to}: {outcome:?}");
+        assert!(matches!(outcome, Err(FetchPageError::RedirectRefused { .. })), "{to}: {outcome:?}");
     }
-    assert_eq!(fetch(answer("302 Found", "", "")).await, Err(FetchError::BadRedirect));
-    assert_eq!(fetch(redirect("http://[")).await, Err(FetchError::BadRedirect));
+    assert_eq!(fetch(answer("302 Found", "", "")).await, Err(FetchPageError::BadRedirect));
+    assert_eq!(fetch(redirect("http://[")).await, Err(FetchPageError::BadRedirect));
 }
 
 #[tokio::test]
@@ -170,7 +170,7 @@ async fn inner_addresses_are_refused() {
         [server.url.as_str(), "http://localhost/", "http://10.0.0.1/", "ftp://example.com/", "nothing"]
     {
         let outcome = fetch_page(url(address), &client, &guard, DEFAULT_LIMIT).await;
-        assert!(matches!(outcome, Err(FetchError::Refused(_))), "{address}: {outcome:?}");
+        assert!(matches!(outcome, Err(FetchPageError::Refused(_))), "{address}: {outcome:?}");
     }
 }
 
@@ -178,7 +178,7 @@ async fn inner_addresses_are_refused() {
 async fn the_body_is_bounded() {
     let full = fetch(ok("text/plain", vec![b'x'; MAX_BODY_BYTES])).await.unwrap();
     assert_eq!(full.structured.unwrap()["length"], MAX_BODY_BYTES);
-    assert_eq!(fetch(ok("text/plain", vec![b'x'; MAX_BODY_BYTES + 1])).await, Err(FetchError::TooLarge));
+    assert_eq!(fetch(ok("text/plain", vec![b'x'; MAX_BODY_BYTES + 1])).await, Err(FetchPageError::TooLarge));
 }
 
 #[tokio::test]
@@ -193,7 +193,7 @@ async fn errors_of_the_server_are_told() {
     drop(server);
     let guard = Guard::dev();
     let outcome = fetch_page(url(address), &client(&guard), &guard, DEFAULT_LIMIT).await;
-    assert!(matches!(outcome, Err(FetchError::Net(_))), "{outcome:?}");
+    assert!(matches!(outcome, Err(FetchPageError::Net(_))), "{outcome:?}");
 }
 
 #[tokio::test]
@@ -203,5 +203,5 @@ async fn a_server_that_does_not_answer_is_left() {
     let client = client(&guard);
     let call = fetch_page(url(&server.url), &client, &guard, Duration::from_millis(20));
     let (outcome, _) = server.during(call, [b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nx"]).await;
-    assert_eq!(outcome, Err(FetchError::TooSlow));
+    assert_eq!(outcome, Err(FetchPageError::TooSlow));
 }

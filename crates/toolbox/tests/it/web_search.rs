@@ -2,10 +2,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use toolyard_net::Guard;
-use toolyard_toolbox::Output;
+use toolyard_toolbox::ToolboxOutput;
 use toolyard_toolbox::web_search::{
     DEFAULT_LIMIT, MAX_ANSWER_BYTES, MAX_QUERY_CHARS, MAX_RESULTS, MAX_SNIPPET_CHARS, MAX_TITLE_CHARS,
-    SearchError, SearchSettings, Secret, WebSearchArguments, web_search,
+    SearchError, SearchKey, SearchSettings, WebSearchArguments, web_search,
 };
 
 use crate::server::{Server, answer, client, ok};
@@ -21,11 +21,11 @@ fn searxng(server: &Server) -> SearchSettings {
 }
 
 fn brave(server: &Server) -> SearchSettings {
-    SearchSettings::brave(Secret::new(KEY), Some(&server.url), &Guard::dev()).unwrap()
+    SearchSettings::brave(SearchKey::new(KEY), Some(&server.url), &Guard::dev()).unwrap()
 }
 
 fn tavily(server: &Server) -> SearchSettings {
-    SearchSettings::tavily(Secret::new(KEY), Some(&server.url), &Guard::dev()).unwrap()
+    SearchSettings::tavily(SearchKey::new(KEY), Some(&server.url), &Guard::dev()).unwrap()
 }
 
 async fn search(
@@ -33,7 +33,7 @@ async fn search(
     settings: &SearchSettings,
     arguments: WebSearchArguments,
     answer: Vec<u8>,
-) -> (Result<Output, SearchError>, String) {
+) -> (Result<ToolboxOutput, SearchError>, String) {
     let client = client(&Guard::dev());
     let call = web_search(arguments, settings, &client, DEFAULT_LIMIT);
     let (outcome, requests) = server.during(call, [answer]).await;
@@ -160,10 +160,10 @@ async fn a_key_that_cannot_be_sent_is_not_told() {
     let server = Server::start().await;
     let client = client(&Guard::dev());
     let key = "two\nlines";
-    let settings = SearchSettings::brave(Secret::new(key), Some(&server.url), &Guard::dev()).unwrap();
+    let settings = SearchSettings::brave(SearchKey::new(key), Some(&server.url), &Guard::dev()).unwrap();
     let error = web_search(query("x"), &settings, &client, DEFAULT_LIMIT).await.unwrap_err();
     assert_eq!(error, SearchError::Settings);
-    assert!(!format!("{error:?}{:?}", Secret::new(key)).contains("lines"));
+    assert!(!format!("{error:?}{:?}", SearchKey::new(key)).contains("lines"));
 }
 
 #[tokio::test]
@@ -184,8 +184,8 @@ async fn the_answer_and_the_time_are_bounded() {
 async fn the_guard_decides_about_the_provider() {
     let server = Server::start().await;
     assert!(SearchSettings::searxng(&server.url, &Guard::strict()).is_err());
-    assert!(SearchSettings::brave(Secret::new(KEY), None, &Guard::strict()).is_ok());
-    assert!(SearchSettings::tavily(Secret::new(KEY), None, &Guard::strict()).is_ok());
+    assert!(SearchSettings::brave(SearchKey::new(KEY), None, &Guard::strict()).is_ok());
+    assert!(SearchSettings::tavily(SearchKey::new(KEY), None, &Guard::strict()).is_ok());
     let outcome = web_search(query("x"), &searxng(&server), &client(&Guard::strict()), DEFAULT_LIMIT).await;
     assert!(matches!(outcome, Err(SearchError::Net(_))), "{outcome:?}");
 }

@@ -1,11 +1,11 @@
 //! Code as tokens: what it calls, and what it tries to hide.
 
-use toolyard_protocol::plugin::Permissions;
+use toolyard_protocol::plugin::PluginPermissions;
 
 use super::{
     hosts,
-    lexer::{Lexed, Odd, Token, lex},
-    report::{Code, Findings},
+    lexer::{JsToken, LexIssue, LexedCode, lex_code},
+    report::{Code, FindingCollector},
 };
 
 /// A text of so many letters of base64 is hardly made for people.
@@ -15,7 +15,7 @@ const ESCAPES: usize = 12;
 
 /// What code makes use of.
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Uses {
+pub(super) struct UsedApis {
     pub(super) fetch: bool,
     pub(super) storage: bool,
     pub(super) clock: bool,
@@ -40,41 +40,58 @@ const FORBIDDEN: [(&str, Code, &str); 11] = [
 const OTHER_GLOBALS: [&str; 8] = ["window", "self", "global", "process", "Deno", "Bun", "document", "parent"];
 
 /// Looks at one piece of code.
-pub(super) fn look(code: &str, place: &str, asked: &Permissions, uses: &mut Uses, findings: &mut Findings) {
-    let lexed = lex(code);
-    for odd in &lexed.odd {
-        let at = line(place, odd.line);
+pub(super) fn audit_code(
+    code: &str,
+    place: &str,
+    asked: &PluginPermissions,
+    uses: &mut UsedApis,
+    findings: &mut FindingCollector,
+) {
+    let lexed = lex_code(code);
+    for odd in &lexed.issues {
+        let at = line_place(place, odd.line);
         match odd.what {
-            Odd::Unfinished(what) => findings.add(Code::Syntax, &at, format!("{what} does not end")),
-            Odd::Unbalanced(bracket) => {
+            LexIssue::Unfinished(what) => findings.add(Code::Syntax, &at, format!("{what} does not end")),
+            LexIssue::Unbalanced(bracket) => {
                 findings.add(
                     Code::Syntax,
                     &at,
                     format!("`{bracket}` has no counterpart; check the brackets"),
                 );
             }
-            Odd::Unexpected(c) => findings.add(Code::Syntax, &at, format!("`{c}` is no JavaScript")),
-            Odd::Slash => findings.add(Code::UnclearSlash, &at, "is it a division? write it in parentheses"),
-            Odd::HtmlComment => findings.add(Code::HtmlComment, &at, "write // instead"),
-            Odd::EscapedName => findings.add(Code::EscapedName, &at, "a name that is written with escapes"),
+            LexIssue::Unexpected(c) => findings.add(Code::Syntax, &at, format!("`{c}` is no JavaScript")),
+            LexIssue::Slash => {
+                findings.add(Code::UnclearSlash, &at, "is it a division? write it in parentheses")
+            }
+            LexIssue::HtmlComment => findings.add(Code::HtmlComment, &at, "write // instead"),
+            LexIssue::EscapedName => {
+                findings.add(Code::EscapedName, &at, "a name that is written with escapes")
+            }
         }
     }
     for index in 0..lexed.tokens.len() {
-        let at = line(place, lexed.tokens[index].line);
+        let at = line_place(place, lexed.tokens[index].line);
         match &lexed.tokens[index].token {
-            Token::Name(name) => look_at_name(&lexed, index, name, &at, uses, findings),
-            Token::Text { .. } => look_at_text(&lexed, index, &at, asked, findings),
-            Token::Sign(_) | Token::Number | Token::Regex => {}
+            JsToken::Name(name) => audit_name(&lexed, index, name, &at, uses, findings),
+            JsToken::Text { .. } => audit_literal(&lexed, index, &at, asked, findings),
+            JsToken::Sign(_) | JsToken::Number | JsToken::Regex => {}
         }
     }
-    words_in_text(code, place, &lexed, findings);
+    audit_hidden_words(code, place, &lexed, findings);
 }
 
-fn line(place: &str, line: usize) -> String {
+fn line_place(place: &str, line: usize) -> String {
     format!("{place}, line {line}")
 }
 
-fn look_at_name(lexed: &Lexed, index: usize, name: &str, at: &str, uses: &mut Uses, findings: &mut Findings) {
+fn audit_name(
+    lexed: &LexedCode,
+    index: usize,
+    name: &str,
+    at: &str,
+    uses: &mut UsedApis,
+    findings: &mut FindingCollector,
+) {
     let is_member = lexed.is_sign(index.wrapping_sub(1), '.') && !lexed.is_sign(index.wrapping_sub(2), '.');
     let is_called = lexed.is_sign(index + 1, '(');
     match FORBIDDEN.iter().find(|(word, ..)| *word == name) {
@@ -87,14 +104,14 @@ fn look_at_name(lexed: &Lexed, index: usize, name: &str, at: &str, uses: &mut Us
     match name {
         "fetch" if !is_member => {
             uses.fetch = true;
-            if is_called && !matches!(lexed.token(index + 2), Some(Token::Text { .. })) {
+            if is_called && !matches!(lexed.token(index + 2), Some(JsToken::Text { .. })) {
                 findings.add(Code::ComputedUrl, at, "the URL is put together while running");
             }
         }
         "storage" if !is_member => uses.storage = true,
         "Date" | "performance" if !is_member => uses.clock = true,
         "setTimeout" | "setInterval"
-            if is_called && matches!(lexed.token(index + 2), Some(Token::Text { .. })) =>
+            if is_called && matches!(lexed.token(index + 2), Some(JsToken::Text { .. })) =>
         {
             findings.add(Code::Eval, at, format!("`{name}` with a text makes code of it"));
         }
@@ -115,8 +132,14 @@ fn look_at_name(lexed: &Lexed, index: usize, name: &str, at: &str, uses: &mut Us
     }
 }
 
-fn look_at_text(lexed: &Lexed, index: usize, at: &str, asked: &Permissions, findings: &mut Findings) {
-    let Some(Token::Text { value, whole, escapes }) = lexed.token(index) else { return };
+fn audit_literal(
+    lexed: &LexedCode,
+    index: usize,
+    at: &str,
+    asked: &PluginPermissions,
+    findings: &mut FindingCollector,
+) {
+    let Some(JsToken::Text { value, whole, escapes }) = lexed.token(index) else { return };
     if *escapes >= ESCAPES {
         findings.add(Code::EscapedText, at, format!("a text with {escapes} escapes of plain letters"));
     }
@@ -133,9 +156,9 @@ fn look_at_text(lexed: &Lexed, index: usize, at: &str, asked: &Permissions, find
     if let Some((word, code, why)) = forbidden {
         findings.add(*code, at, format!("[\"{word}\"]: {why}"));
     }
-    let Some(url) = hosts::url(value, *whole) else { return };
+    let Some(url) = hosts::parse_url_text(value, *whole) else { return };
     let is_fetched = lexed.is_sign(index.wrapping_sub(1), '(')
-        && matches!(lexed.token(index.wrapping_sub(2)), Some(Token::Name(name)) if name == "fetch");
+        && matches!(lexed.token(index.wrapping_sub(2)), Some(JsToken::Name(name)) if name == "fetch");
     if url.is_plain {
         findings.add(Code::PlainHttp, at, "anybody on the way can read and change what http: carries");
     }
@@ -150,7 +173,7 @@ fn look_at_text(lexed: &Lexed, index: usize, at: &str, asked: &Permissions, find
 }
 
 /// Forbidden words where tokens do not see them. If the reader of tokens was fooled after all, people still get to look.
-fn words_in_text(code: &str, place: &str, lexed: &Lexed, findings: &mut Findings) {
+fn audit_hidden_words(code: &str, place: &str, lexed: &LexedCode, findings: &mut FindingCollector) {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
     for (index, written) in code.lines().enumerate() {
         let number = index + 1;
@@ -161,7 +184,7 @@ fn words_in_text(code: &str, place: &str, lexed: &Lexed, findings: &mut Findings
             };
             if !lexed.has_name(word, number) {
                 let text = format!("`{word}` in a comment, text or regular expression ({code:?})");
-                findings.add(Code::WordInText, &line(place, number), text);
+                findings.add(Code::WordInText, &line_place(place, number), text);
             }
         }
     }

@@ -1,11 +1,11 @@
 //! Hosts: those that are declared, and those that stand in the code.
 
-use toolyard_protocol::plugin::Permissions;
+use toolyard_protocol::plugin::PluginPermissions;
 
-use super::report::{Code, Findings};
+use super::report::{Code, FindingCollector};
 
 /// What a plugin declares, as a user should hear of it.
-pub(super) fn declared(asked: &Permissions, findings: &mut Findings) {
+pub(super) fn audit_declared_hosts(asked: &PluginPermissions, findings: &mut FindingCollector) {
     for (index, host) in asked.network.iter().enumerate() {
         let place = format!("permissions.network[{index}]");
         if host.is_wildcard() {
@@ -27,7 +27,7 @@ pub(super) struct UrlText {
 }
 
 /// The URL that a text begins with. `whole` says whether the text ends there, or something is put in.
-pub(super) fn url(text: &str, whole: bool) -> Option<UrlText> {
+pub(super) fn parse_url_text(text: &str, whole: bool) -> Option<UrlText> {
     // As URLs are read: white space before, tabs and newlines inside, and backslashes do not count.
     let text: String = text.trim_start().chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();
     let (scheme, rest) = text.split_once(':')?;
@@ -70,10 +70,10 @@ mod tests {
             ("https://[::1]:80/", true, false, Some("[::1]")),
         ] {
             let expected = UrlText { is_plain: plain, host: host.map(str::to_owned) };
-            assert_eq!(url(text, whole), Some(expected), "{text}");
+            assert_eq!(parse_url_text(text, whole), Some(expected), "{text}");
         }
         for text in ["", "hello", "time: 5", "ftp://x", "httpx://a"] {
-            assert_eq!(url(text, true), None, "{text}");
+            assert_eq!(parse_url_text(text, true), None, "{text}");
         }
     }
 }

@@ -26,7 +26,7 @@ const BEFORE_VALUE: [&str; 15] = [
 const BEFORE_STATEMENT: [&str; 4] = ["if", "while", "for", "with"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Token {
+pub(super) enum JsToken {
     /// A name or keyword, escapes undone.
     Name(String),
     /// A text, escapes undone; of a template with something put in, the parts between.
@@ -44,15 +44,15 @@ pub(super) enum Token {
 }
 
 #[derive(Debug)]
-pub(super) struct Placed {
-    pub(super) token: Token,
+pub(super) struct PlacedToken {
+    pub(super) token: JsToken,
     /// From 1.
     pub(super) line: usize,
 }
 
 /// Something that code for people does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Odd {
+pub(super) enum LexIssue {
     Unfinished(&'static str),
     /// A bracket that is closed and was not opened, or the other way round.
     Unbalanced(char),
@@ -63,25 +63,25 @@ pub(super) enum Odd {
 }
 
 #[derive(Debug)]
-pub(super) struct OddPlace {
-    pub(super) what: Odd,
+pub(super) struct PlacedIssue {
+    pub(super) what: LexIssue,
     pub(super) line: usize,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Lexed {
-    pub(super) tokens: Vec<Placed>,
-    pub(super) odd: Vec<OddPlace>,
+pub(super) struct LexedCode {
+    pub(super) tokens: Vec<PlacedToken>,
+    pub(super) issues: Vec<PlacedIssue>,
     names: HashSet<(String, usize)>,
 }
 
-impl Lexed {
-    pub(super) fn token(&self, index: usize) -> Option<&Token> {
+impl LexedCode {
+    pub(super) fn token(&self, index: usize) -> Option<&JsToken> {
         self.tokens.get(index).map(|placed| &placed.token)
     }
 
     pub(super) fn is_sign(&self, index: usize, sign: char) -> bool {
-        self.token(index) == Some(&Token::Sign(sign))
+        self.token(index) == Some(&JsToken::Sign(sign))
     }
 
     /// Whether a member of the thing at this place is asked for.
@@ -96,7 +96,7 @@ impl Lexed {
 }
 
 /// Reads code.
-pub(super) fn lex(code: &str) -> Lexed {
+pub(super) fn lex_code(code: &str) -> LexedCode {
     let mut lexer = Lexer {
         rest: code.chars().collect(),
         at: 0,
@@ -106,17 +106,20 @@ pub(super) fn lex(code: &str) -> Lexed {
         after_statement_parens: false,
         templates: Vec::new(),
         brackets: Vec::new(),
-        lexed: Lexed::default(),
+        lexed: LexedCode::default(),
     };
     while let Some(c) = lexer.peek(0) {
         lexer.step(c);
     }
     if !lexer.templates.is_empty() {
-        lexer.odd(Odd::Unfinished("a template"));
+        lexer.add_issue(LexIssue::Unfinished("a template"));
     }
     let open =
         std::mem::take(&mut lexer.brackets).into_iter().filter(|(bracket, _)| *bracket != SUBSTITUTION);
-    lexer.lexed.odd.extend(open.map(|(bracket, line)| OddPlace { what: Odd::Unbalanced(bracket), line }));
+    lexer
+        .lexed
+        .issues
+        .extend(open.map(|(bracket, line)| PlacedIssue { what: LexIssue::Unbalanced(bracket), line }));
     lexer.lexed
 }
 
@@ -137,7 +140,7 @@ struct Lexer {
     /// Brackets that are open, each with its line. The code becomes the body of a function; a bracket too many would end
     /// that function, and what follows would be something else than what was read.
     brackets: Vec<(char, usize)>,
-    lexed: Lexed,
+    lexed: LexedCode,
 }
 
 impl Lexer {
@@ -145,7 +148,7 @@ impl Lexer {
         self.rest.get(self.at + ahead).copied()
     }
 
-    fn begins(&self, text: &str) -> bool {
+    fn starts_with(&self, text: &str) -> bool {
         text.chars().enumerate().all(|(ahead, c)| self.peek(ahead) == Some(c))
     }
 
@@ -166,42 +169,42 @@ impl Lexer {
         }
     }
 
-    fn odd(&mut self, what: Odd) {
-        self.lexed.odd.push(OddPlace { what, line: self.line });
+    fn add_issue(&mut self, what: LexIssue) {
+        self.lexed.issues.push(PlacedIssue { what, line: self.line });
     }
 
-    fn push(&mut self, token: Token, line: usize) {
-        if let Token::Name(name) = &token {
+    fn push(&mut self, token: JsToken, line: usize) {
+        if let JsToken::Name(name) = &token {
             self.lexed.names.insert((name.clone(), line));
         }
         self.line_is_blank = false;
-        self.lexed.tokens.push(Placed { token, line });
+        self.lexed.tokens.push(PlacedToken { token, line });
     }
 
     fn step(&mut self, c: char) {
         match c {
             _ if c.is_whitespace() || c == '\u{feff}' => self.skip(1),
-            '/' if self.begins("//") => self.line_comment(),
-            '/' if self.begins("/*") => self.block_comment(),
-            '<' if self.begins("<!--") => self.html_comment(),
-            '-' if self.line_is_blank && self.begins("-->") => self.html_comment(),
-            '/' => self.slash(),
-            '"' | '\'' => self.string(c),
+            '/' if self.starts_with("//") => self.line_comment(),
+            '/' if self.starts_with("/*") => self.block_comment(),
+            '<' if self.starts_with("<!--") => self.html_comment(),
+            '-' if self.line_is_blank && self.starts_with("-->") => self.html_comment(),
+            '/' => self.lex_slash(),
+            '"' | '\'' => self.lex_string(c),
             '`' => {
                 self.skip(1);
-                self.template();
+                self.lex_template();
             }
             '}' if self.templates.last() == Some(&0) => {
                 self.templates.pop();
                 self.close_bracket(SUBSTITUTION, '}');
                 self.skip(1);
-                self.template();
+                self.lex_template();
             }
-            _ if c.is_ascii_digit() => self.number(),
-            _ if is_name_start(c) || c == '\\' => self.name(),
-            _ if c.is_ascii_punctuation() => self.sign(c),
+            _ if c.is_ascii_digit() => self.lex_number(),
+            _ if is_name_start(c) || c == '\\' => self.lex_name(),
+            _ if c.is_ascii_punctuation() => self.lex_punctuation(c),
             _ => {
-                self.odd(Odd::Unexpected(c));
+                self.add_issue(LexIssue::Unexpected(c));
                 self.skip(1);
             }
         }
@@ -214,16 +217,16 @@ impl Lexer {
     }
 
     fn html_comment(&mut self) {
-        self.odd(Odd::HtmlComment);
+        self.add_issue(LexIssue::HtmlComment);
         self.line_comment();
     }
 
     fn block_comment(&mut self) {
         let blank = self.line_is_blank;
         self.skip(2);
-        while !self.begins("*/") {
+        while !self.starts_with("*/") {
             if self.next().is_none() {
-                return self.odd(Odd::Unfinished("a comment"));
+                return self.add_issue(LexIssue::Unfinished("a comment"));
             }
         }
         self.skip(2);
@@ -238,14 +241,15 @@ impl Lexer {
             _ if open == SUBSTITUTION => {
                 let start = self.brackets.iter().rposition(|(bracket, _)| *bracket == open).unwrap_or(0);
                 let inside = self.brackets.split_off(start).into_iter().skip(1);
-                let inside = inside.map(|(bracket, line)| OddPlace { what: Odd::Unbalanced(bracket), line });
-                self.lexed.odd.extend(inside);
+                let inside =
+                    inside.map(|(bracket, line)| PlacedIssue { what: LexIssue::Unbalanced(bracket), line });
+                self.lexed.issues.extend(inside);
             }
-            _ => self.odd(Odd::Unbalanced(close)),
+            _ => self.add_issue(LexIssue::Unbalanced(close)),
         }
     }
 
-    fn sign(&mut self, c: char) {
+    fn lex_punctuation(&mut self, c: char) {
         match c {
             '(' | '[' | '{' => self.brackets.push((c, self.line)),
             ')' => self.close_bracket('(', c),
@@ -257,10 +261,10 @@ impl Lexer {
             '(' => {
                 let last = self.lexed.tokens.len().wrapping_sub(1);
                 let statement = match self.lexed.token(last) {
-                    Some(Token::Name(name)) if name == "await" => {
-                        matches!(self.lexed.token(last.wrapping_sub(1)), Some(Token::Name(name)) if name == "for")
+                    Some(JsToken::Name(name)) if name == "await" => {
+                        matches!(self.lexed.token(last.wrapping_sub(1)), Some(JsToken::Name(name)) if name == "for")
                     }
-                    Some(Token::Name(name)) => BEFORE_STATEMENT.contains(&name.as_str()),
+                    Some(JsToken::Name(name)) => BEFORE_STATEMENT.contains(&name.as_str()),
                     _ => false,
                 };
                 self.parens.push(statement);
@@ -280,29 +284,33 @@ impl Lexer {
         }
         let line = self.line;
         self.skip(1);
-        self.push(Token::Sign(c), line);
+        self.push(JsToken::Sign(c), line);
     }
 
     /// A division or a regular expression: that depends on what came before.
-    fn slash(&mut self) {
+    fn lex_slash(&mut self) {
         let last = self.lexed.tokens.len().wrapping_sub(1);
         let before_last = last.wrapping_sub(1);
         let (is_regex, is_clear) = match self.lexed.token(last) {
             None => (true, true),
-            Some(Token::Name(name)) => {
+            Some(JsToken::Name(name)) => {
                 (!self.lexed.is_sign(before_last, '.') && BEFORE_VALUE.contains(&name.as_str()), true)
             }
-            Some(Token::Text { .. } | Token::Number | Token::Regex | Token::Sign(']')) => (false, true),
-            Some(Token::Sign(')')) => (self.after_statement_parens, true),
+            Some(JsToken::Text { .. } | JsToken::Number | JsToken::Regex | JsToken::Sign(']')) => {
+                (false, true)
+            }
+            Some(JsToken::Sign(')')) => (self.after_statement_parens, true),
             // After a block a regular expression, after an object a division: nobody divides objects.
-            Some(Token::Sign('}')) => (true, false),
-            Some(Token::Sign(sign @ ('+' | '-'))) if self.lexed.is_sign(before_last, *sign) => (false, false),
-            Some(Token::Sign(_)) => (true, true),
+            Some(JsToken::Sign('}')) => (true, false),
+            Some(JsToken::Sign(sign @ ('+' | '-'))) if self.lexed.is_sign(before_last, *sign) => {
+                (false, false)
+            }
+            Some(JsToken::Sign(_)) => (true, true),
         };
         if !is_clear {
-            self.odd(Odd::Slash);
+            self.add_issue(LexIssue::Slash);
         }
-        if is_regex { self.regex() } else { self.sign('/') }
+        if is_regex { self.lex_regex() } else { self.lex_punctuation('/') }
     }
 }
 

@@ -16,9 +16,9 @@ use toolyard_protocol::{
     plugin::{Manifest, PluginTool, Storage},
 };
 
-pub use report::{Code, Finding, Report, Severity};
+pub use report::{AuditFinding, AuditReport, Code, Severity};
 
-use self::{code::Uses, report::Findings};
+use self::{code::UsedApis, report::FindingCollector};
 
 /// Code above this is long for a tool.
 const LARGE_CODE_BYTES: usize = 64 * 1024;
@@ -26,48 +26,48 @@ const LARGE_CODE_BYTES: usize = 64 * 1024;
 const SMALL: ClientToolLimits = ClientToolLimits { tools: 10, bytes: 64 * 1024, depth: 5, properties: 20 };
 
 /// Looks at everything that a plugin says of itself and at its code.
-pub fn audit(manifest: &Manifest) -> Report {
-    let mut findings = Findings::default();
-    let mut uses = Uses::default();
-    about(manifest, &mut findings);
-    hosts::declared(&manifest.permissions, &mut findings);
+pub fn audit_manifest(manifest: &Manifest) -> AuditReport {
+    let mut findings = FindingCollector::default();
+    let mut uses = UsedApis::default();
+    audit_description(manifest, &mut findings);
+    hosts::audit_declared_hosts(&manifest.permissions, &mut findings);
     for (index, tool) in manifest.tools.iter().enumerate() {
         let place = format!("tools[{index}]");
-        described(tool, &place, &mut findings);
+        audit_tool(tool, &place, &mut findings);
         let place = format!("{place}.executorCode");
-        text::look(&tool.executor_code, &place, &mut findings);
-        code::look(&tool.executor_code, &place, &manifest.permissions, &mut uses, &mut findings);
+        text::audit_lines(&tool.executor_code, &place, &mut findings);
+        code::audit_code(&tool.executor_code, &place, &manifest.permissions, &mut uses, &mut findings);
     }
-    asked_and_used(manifest, uses, &mut findings);
-    findings.report()
+    audit_permissions(manifest, uses, &mut findings);
+    findings.into_report()
 }
 
-fn about(manifest: &Manifest, findings: &mut Findings) {
+fn audit_description(manifest: &Manifest, findings: &mut FindingCollector) {
     if manifest.description.trim().is_empty() {
         findings.add(Code::NoDescription, "description", "people are not told what it is good for");
     }
-    text::turned(&manifest.description, "description", findings);
-    let definitions: Vec<_> = manifest.tools.iter().map(PluginTool::definition).collect();
-    if let Err(problem) = client_tool::check(&definitions, &SMALL, |_| false) {
+    text::audit_bidi(&manifest.description, "description", findings);
+    let definitions: Vec<_> = manifest.tools.iter().map(PluginTool::to_client_tool).collect();
+    if let Err(problem) = client_tool::check_client_tools(&definitions, &SMALL, |_| false) {
         let text = format!("some chats are set to take less: {}", problem.message);
         findings.add(Code::SchemaLimits, "tools", text);
     }
 }
 
-fn described(tool: &PluginTool, place: &str, findings: &mut Findings) {
+fn audit_tool(tool: &PluginTool, place: &str, findings: &mut FindingCollector) {
     let at = format!("{place}.description");
     if tool.description.trim().is_empty() {
         findings.add(Code::NoToolDescription, &at, "a model cannot know when to call it");
     }
-    text::turned(&tool.description, &at, findings);
-    text::turned(tool.parameters.get(), &format!("{place}.parameters"), findings);
+    text::audit_bidi(&tool.description, &at, findings);
+    text::audit_bidi(tool.parameters.get(), &format!("{place}.parameters"), findings);
     if tool.executor_code.len() > LARGE_CODE_BYTES {
         let text = format!("{} bytes, too much to be read by people", tool.executor_code.len());
         findings.add(Code::LargeCode, &format!("{place}.executorCode"), text);
     }
 }
 
-fn asked_and_used(manifest: &Manifest, uses: Uses, findings: &mut Findings) {
+fn audit_permissions(manifest: &Manifest, uses: UsedApis, findings: &mut FindingCollector) {
     let asked = &manifest.permissions;
     // Who need not ask for the time does not miss it.
     let needs_clock = uses.clock && (asked.clock || !manifest.may_know_time(asked));

@@ -107,7 +107,7 @@ codes! {
 
 /// One thing that was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct AuditFinding {
     /// How bad it is.
     pub severity: Severity,
     /// What it is, for programs.
@@ -120,20 +120,20 @@ pub struct Finding {
 
 /// Everything that was found, the worst first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct AuditReport {
     /// Whether a curator may sign it: nothing in it is an error.
     pub passes: bool,
     /// What was found.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<AuditFinding>,
 }
 
 #[derive(Default)]
-pub(super) struct Findings {
-    list: Vec<Finding>,
+pub(super) struct FindingCollector {
+    list: Vec<AuditFinding>,
     more: bool,
 }
 
-impl Findings {
+impl FindingCollector {
     /// Adds a finding. The same one at the same place is told once; errors are never the ones that are left out.
     pub(super) fn add(&mut self, code: Code, place: &str, text: impl Into<String>) {
         let severity = code.severity();
@@ -145,18 +145,18 @@ impl Findings {
             let Some(least) = self.list.iter().rposition(|found| found.severity > severity) else { return };
             self.list.remove(least);
         }
-        self.list.push(Finding { severity, code, place: place.to_owned(), text: text.into() });
+        self.list.push(AuditFinding { severity, code, place: place.to_owned(), text: text.into() });
     }
 
-    pub(super) fn report(mut self) -> Report {
+    pub(super) fn into_report(mut self) -> AuditReport {
         self.list.sort_by_key(|found| found.severity);
         if self.more {
             let text = format!("more was found than the {MAX_FINDINGS} that are listed");
             let severity = Code::More.severity();
-            self.list.push(Finding { severity, code: Code::More, place: String::new(), text });
+            self.list.push(AuditFinding { severity, code: Code::More, place: String::new(), text });
         }
         let passes = self.list.iter().all(|found| found.severity != Severity::Error);
-        Report { passes, findings: self.list }
+        AuditReport { passes, findings: self.list }
     }
 }
 
@@ -166,13 +166,13 @@ mod tests {
 
     #[test]
     fn findings_are_bounded_and_errors_stay() {
-        let mut findings = Findings::default();
+        let mut findings = FindingCollector::default();
         for line in 0..MAX_FINDINGS + 5 {
             findings.add(Code::LongLine, &format!("line {line}"), "");
             findings.add(Code::LongLine, &format!("line {line}"), "");
         }
         findings.add(Code::Eval, "line 7", "");
-        let report = findings.report();
+        let report = findings.into_report();
         assert_eq!((report.findings.len(), report.passes), (MAX_FINDINGS + 1, false));
         assert_eq!(report.findings[0].code, Code::Eval);
         assert_eq!(report.findings.last().unwrap().code, Code::More);

@@ -7,14 +7,14 @@ fn plugin(code: &str, permissions: Value) -> Manifest {
         "id": "a", "name": "A", "version": "1.0.0", "description": "d", "permissions": permissions,
         "tools": [{ "name": "t", "description": "d", "parameters": { "type": "object" }, "executorCode": code }],
     });
-    Manifest::read(manifest.to_string().as_bytes()).unwrap()
+    Manifest::parse(manifest.to_string().as_bytes()).unwrap()
 }
 
 /// What is found in code that asks for everything, and uses it.
 fn codes(code: &str) -> Vec<Code> {
     let asked = json!({ "network": ["api.example.com"], "storage": true, "clock": true });
     let used = "\nfetch('https://api.example.com/'); storage; Date;";
-    let report = audit(&plugin(&format!("{code}{used}"), asked));
+    let report = audit_manifest(&plugin(&format!("{code}{used}"), asked));
     report.findings.iter().map(|found| found.code).collect()
 }
 
@@ -48,7 +48,7 @@ fn brackets_without_a_counterpart_are_errors() {
         "`${ {a: 1 }`",
         "return { a: `${b}` ",
     ] {
-        let report = audit(&plugin(code, json!({})));
+        let report = audit_manifest(&plugin(code, json!({})));
         assert!(!report.passes, "{code}");
         assert!(report.findings.iter().any(|found| found.code == Code::Syntax), "{code}: {report:?}");
     }
@@ -57,9 +57,9 @@ fn brackets_without_a_counterpart_are_errors() {
         "const open = '{[(', close = /[)\\]}]/; // }])\nreturn open + close /* { */;",
         "if (a) { b() } else { c[d](e) }",
     ] {
-        assert!(audit(&plugin(code, json!({}))).passes, "{code}");
+        assert!(audit_manifest(&plugin(code, json!({}))).passes, "{code}");
     }
-    let report = audit(&plugin("a();\nb(\nc();", json!({})));
+    let report = audit_manifest(&plugin("a();\nb(\nc();", json!({})));
     assert!(report.findings[0].text.contains("`(` has no counterpart"), "{report:?}");
     assert!(report.findings[0].place.ends_with("line 2"), "{report:?}");
 }
@@ -129,7 +129,11 @@ fn a_regular_expression_cannot_hide_code() {
 #[test]
 fn permissions_are_compared_with_what_is_used() {
     let found = |code: &str, asked| {
-        audit(&plugin(code, asked)).findings.into_iter().map(|one| (one.code, one.place)).collect::<Vec<_>>()
+        audit_manifest(&plugin(code, asked))
+            .findings
+            .into_iter()
+            .map(|one| (one.code, one.place))
+            .collect::<Vec<_>>()
     };
     let unused = |what: &str| (Code::UnusedPermission, format!("permissions.{what}"));
     let missing = |what: &str| (Code::MissingPermission, format!("permissions.{what}"));
@@ -147,7 +151,7 @@ fn permissions_are_compared_with_what_is_used() {
         "tools": [{ "name": "t", "description": "d", "parameters": { "type": "object" },
             "executorCode": "return new Date()" }],
     });
-    let report = audit(&Manifest::read(manifest.to_string().as_bytes()).unwrap());
+    let report = audit_manifest(&Manifest::parse(manifest.to_string().as_bytes()).unwrap());
     assert_eq!(report.findings[0].place, "permissions.clock");
 }
 
@@ -160,7 +164,7 @@ fn what_a_plugin_says_of_itself_is_looked_at() {
                     "parameters": { "type": "object", "properties": wide } },
                   { "name": "u", "description": "a\u{2066}b", "executorCode": "1", "parameters": { "type": "object", "title": "\u{202d}" } }],
     });
-    let report = audit(&Manifest::read(manifest.to_string().as_bytes()).unwrap());
+    let report = audit_manifest(&Manifest::parse(manifest.to_string().as_bytes()).unwrap());
     let found: Vec<_> = report.findings.iter().map(|found| (found.code, found.place.as_str())).collect();
     assert_eq!(
         found,
@@ -180,7 +184,7 @@ fn what_a_plugin_says_of_itself_is_looked_at() {
 
 #[test]
 fn places_have_lines() {
-    let report = audit(&plugin("let a = 1;\n\neval(a);", json!({})));
+    let report = audit_manifest(&plugin("let a = 1;\n\neval(a);", json!({})));
     assert_eq!((report.findings[0].place.as_str(), report.passes), ("tools[0].executorCode, line 3", false));
-    assert!(audit(&plugin("return 1", json!({}))).passes);
+    assert!(audit_manifest(&plugin("return 1", json!({}))).passes);
 }

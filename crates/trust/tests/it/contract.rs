@@ -11,7 +11,7 @@ use crate::fixture::{OLDER, key, plugin as sample, signed};
 #[test]
 fn the_schema_of_manifests_is_the_committed_one() {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../contract/plugin-manifest.schema.json");
-    let made = serde_json::to_string_pretty(&plugin::schema()).unwrap() + "\n";
+    let made = serde_json::to_string_pretty(&plugin::manifest_schema()).unwrap() + "\n";
     #[expect(clippy::disallowed_methods, reason = "how a test is told to write and not to compare")]
     if std::env::var("UPDATE_CONTRACT").is_ok_and(|update| update == "1") {
         std::fs::write(&file, made).unwrap();
@@ -27,10 +27,10 @@ fn the_schema_of_manifests_is_the_committed_one() {
 
 #[test]
 fn the_schema_and_the_reader_agree() {
-    let schema = jsonschema::validator_for(&plugin::schema()).unwrap();
+    let schema = jsonschema::validator_for(&plugin::manifest_schema()).unwrap();
     let agree = |value: &Value, good: bool| {
         assert_eq!(schema.is_valid(value), good, "{value}: {:?}", schema.iter_errors(value).next());
-        assert_eq!(Manifest::read(value.to_string().as_bytes()).is_ok(), good, "{value}");
+        assert_eq!(Manifest::parse(value.to_string().as_bytes()).is_ok(), good, "{value}");
     };
     agree(&sample(), true);
     agree(&serde_json::from_str(OLDER).unwrap(), true);
@@ -92,6 +92,6 @@ fn every_member_is_described() {
         }
     }
     let mut found = Vec::new();
-    silent(&plugin::schema(), "", &mut found);
+    silent(&plugin::manifest_schema(), "", &mut found);
     assert!(found.is_empty(), "without a description: {found:?}");
 }

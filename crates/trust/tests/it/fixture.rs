@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use toolyard_protocol::plugin::Manifest;
 use toolyard_trust::{
-    AllowList, Ground, KeyEntry, KeyList, PublicKey, Revocations, SecretKey, Verdict, judge, sign,
+    AllowList, KeyEntry, KeyList, PluginVerdict, PublicKey, RevocationList, SecretKey, TrustContext,
+    judge_manifest, sign_manifest,
 };
 
 pub(crate) const OLDER: &str = include_str!("../data/rs256-plugin.json");
@@ -27,7 +28,7 @@ pub(crate) fn now() -> Timestamp {
 }
 
 pub(crate) fn read(value: &Value) -> Manifest {
-    Manifest::read(value.to_string().as_bytes()).unwrap()
+    Manifest::parse(value.to_string().as_bytes()).unwrap()
 }
 
 pub(crate) fn plugin() -> Value {
@@ -41,13 +42,13 @@ pub(crate) fn plugin() -> Value {
 }
 
 pub(crate) fn signed(value: &Value, key: &SecretKey) -> Manifest {
-    Manifest::read(sign(&read(value), key).unwrap().as_bytes()).unwrap()
+    Manifest::parse(sign_manifest(&read(value), key).unwrap().as_bytes()).unwrap()
 }
 
 /// What a client knows: key 1 is believed, nothing was called back, nothing is allowed.
 pub(crate) struct World {
     pub(crate) keys: KeyList,
-    pub(crate) revocations: Revocations,
+    pub(crate) revocations: RevocationList,
     pub(crate) allowed: AllowList,
     pub(crate) now: Timestamp,
 }
@@ -57,15 +58,15 @@ impl World {
         let mut older = KeyEntry::new(rsa(), "The curators");
         older.curator_id = Some("curator-1".to_owned());
         Self {
-            keys: KeyList::local([KeyEntry::new(key(1).public(), "Ada"), older]),
-            revocations: Revocations::default(),
+            keys: KeyList::from_local_keys([KeyEntry::new(key(1).public_key(), "Ada"), older]),
+            revocations: RevocationList::default(),
             allowed: AllowList::default(),
             now: now(),
         }
     }
 
-    pub(crate) fn ground(&self) -> Ground<'_> {
-        Ground {
+    pub(crate) fn ground(&self) -> TrustContext<'_> {
+        TrustContext {
             keys: &self.keys,
             revocations: &self.revocations,
             allowed: &self.allowed,
@@ -74,7 +75,7 @@ impl World {
         }
     }
 
-    pub(crate) fn judge(&self, manifest: &Manifest) -> Verdict {
-        judge(manifest, &self.ground()).unwrap()
+    pub(crate) fn judge(&self, manifest: &Manifest) -> PluginVerdict {
+        judge_manifest(manifest, &self.ground()).unwrap()
     }
 }

@@ -1,18 +1,18 @@
 //! Every status, and what follows from it.
 
 use serde_json::{Value, json};
-use toolyard_protocol::plugin::{ContentHash, Manifest, Permissions};
+use toolyard_protocol::plugin::{ContentHash, Manifest, PluginPermissions};
 use toolyard_trust::{
-    AllowList, Allowed, Covers, KeyEntry, PublicKey, RevokedKey, RevokedPlugin, Status, Verdict,
-    content_hash, hash, judge, sign, tools_hash,
+    AllowList, AllowListEntry, KeyEntry, PluginVerdict, PublicKey, RevokedKey, RevokedPlugin,
+    SignatureCoverage, TrustStatus, content_hash, judge_manifest, manifest_hash, sign_manifest, tools_hash,
 };
 
 use crate::fixture::{OLDER, World, at, key, plugin, read, rsa, signed};
 
-fn refused(verdict: &Verdict, status: &Status, why: &str) {
+fn refused(verdict: &PluginVerdict, status: &TrustStatus, why: &str) {
     assert_eq!(&verdict.status, status, "{}", verdict.reason);
     assert!(
-        !verdict.runs && verdict.permissions.is_empty() && verdict.covers == Covers::Nothing,
+        !verdict.runs && verdict.permissions.is_empty() && verdict.covers == SignatureCoverage::Nothing,
         "{verdict:?}"
     );
     assert!(verdict.reason.contains(why), "{}", verdict.reason);
@@ -29,14 +29,18 @@ fn changed(manifest: &Manifest, change: impl FnOnce(&mut Value)) -> Manifest {
 fn a_signed_plugin_runs_with_what_it_asks_for() {
     let manifest = signed(&plugin(), &key(1));
     let verdict = World::new().judge(&manifest);
-    assert_eq!(verdict.status, Status::Signed { by: key(1).public().id(), owner: "Ada".to_owned() });
-    assert!(verdict.runs && verdict.covers == Covers::Everything);
+    assert_eq!(verdict.status, TrustStatus::Signed { by: key(1).public_key().id(), owner: "Ada".to_owned() });
+    assert!(verdict.runs && verdict.covers == SignatureCoverage::Everything);
     assert_eq!(verdict.permissions, manifest.permissions);
-    assert_eq!(verdict.content_hash, hash(&read(&plugin())).unwrap(), "signing does not change the content");
+    assert_eq!(
+        verdict.content_hash,
+        manifest_hash(&read(&plugin())).unwrap(),
+        "signing does not change the content"
+    );
     let told = serde_json::to_value(&verdict).unwrap();
     assert_eq!(
         (&told["status"], &told["by"], &told["runs"]),
-        (&json!("signed"), &json!(key(1).public().id()), &json!(true))
+        (&json!("signed"), &json!(key(1).public_key().id()), &json!(true))
     );
 }
 
@@ -44,7 +48,7 @@ fn a_signed_plugin_runs_with_what_it_asks_for() {
 fn the_order_of_members_and_white_space_do_not_matter() {
     let manifest = signed(&plugin(), &key(1));
     let value: Value = serde_json::from_str(manifest.raw()).unwrap();
-    let again = Manifest::read(serde_json::to_string_pretty(&value).unwrap().as_bytes()).unwrap();
+    let again = Manifest::parse(serde_json::to_string_pretty(&value).unwrap().as_bytes()).unwrap();
     assert_ne!(again.raw(), manifest.raw());
     assert!(World::new().judge(&again).runs);
 }
@@ -65,37 +69,41 @@ fn a_change_anywhere_is_seen() {
     ];
     for change in changes {
         let changed = changed(&manifest, change);
-        refused(&World::new().judge(&changed), &Status::Modified, "was changed after it was signed");
+        refused(&World::new().judge(&changed), &TrustStatus::Modified, "was changed after it was signed");
     }
     let swapped = changed(&manifest, |m| {
         m["signature"] =
             serde_json::from_str::<Value>(signed(&plugin(), &key(2)).raw()).unwrap()["signature"].clone();
     });
-    refused(&World::new().judge(&swapped), &Status::Modified, "does not hold");
+    refused(&World::new().judge(&swapped), &TrustStatus::Modified, "does not hold");
 }
 
 #[test]
 fn an_unsigned_plugin_runs_only_where_somebody_said_so() {
     let manifest = read(&plugin());
     let mut world = World::new();
-    refused(&world.judge(&manifest), &Status::Unsigned, "nobody has signed it");
+    refused(&world.judge(&manifest), &TrustStatus::Unsigned, "nobody has signed it");
     let allow = |id: &str, content_hash: Option<ContentHash>, permissions: Value| {
-        let permissions: Permissions = serde_json::from_value(permissions).unwrap();
-        AllowList(vec![Allowed { id: id.parse().unwrap(), content_hash, permissions }])
+        let permissions: PluginPermissions = serde_json::from_value(permissions).unwrap();
+        AllowList(vec![AllowListEntry { id: id.parse().unwrap(), content_hash, permissions }])
     };
     let all = || serde_json::to_value(&manifest.permissions).unwrap();
     world.allowed = allow("com.example.other", None, all());
-    refused(&world.judge(&manifest), &Status::Unsigned, "nobody");
+    refused(&world.judge(&manifest), &TrustStatus::Unsigned, "nobody");
     world.allowed = allow("com.example.time", Some(content_hash(b"other")), all());
-    refused(&world.judge(&manifest), &Status::Unsigned, "nobody");
-    world.allowed = allow("com.example.time", Some(hash(&manifest).unwrap()), all());
+    refused(&world.judge(&manifest), &TrustStatus::Unsigned, "nobody");
+    world.allowed = allow("com.example.time", Some(manifest_hash(&manifest).unwrap()), all());
     let verdict = world.judge(&manifest);
-    assert!(verdict.runs && verdict.status == Status::Unsigned && verdict.covers == Covers::Nothing);
+    assert!(
+        verdict.runs
+            && verdict.status == TrustStatus::Unsigned
+            && verdict.covers == SignatureCoverage::Nothing
+    );
     assert_eq!(verdict.permissions, manifest.permissions);
     world.allowed = allow("com.example.time", None, json!({ "clock": true }));
     let verdict = world.judge(&manifest);
     assert_eq!(serde_json::to_value(&verdict.permissions).unwrap(), json!({ "clock": true }), "{verdict:?}");
-    world.allowed.0.extend(allow("com.example.time", Some(hash(&manifest).unwrap()), all()).0);
+    world.allowed.0.extend(allow("com.example.time", Some(manifest_hash(&manifest).unwrap()), all()).0);
     assert_eq!(world.judge(&manifest).permissions, manifest.permissions, "the exact entry comes first");
 }
 
@@ -103,25 +111,29 @@ fn an_unsigned_plugin_runs_only_where_somebody_said_so() {
 fn allowing_unsigned_plugins_does_not_help_a_changed_one() {
     let manifest = changed(&signed(&plugin(), &key(1)), |m| m["name"] = json!("Other"));
     let mut world = World::new();
-    world.allowed = AllowList(vec![Allowed {
+    world.allowed = AllowList(vec![AllowListEntry {
         id: manifest.id.clone(),
         content_hash: None,
         permissions: manifest.permissions.clone(),
     }]);
-    refused(&world.judge(&manifest), &Status::Modified, "changed");
+    refused(&world.judge(&manifest), &TrustStatus::Modified, "changed");
 }
 
 #[test]
 fn a_key_that_nobody_vouches_for() {
     let manifest = signed(&plugin(), &key(2));
-    let id = key(2).public().id();
-    refused(&World::new().judge(&manifest), &Status::UnknownKey, &format!("has the key {id}"));
+    let id = key(2).public_key().id();
+    refused(&World::new().judge(&manifest), &TrustStatus::UnknownKey, &format!("has the key {id}"));
     let mut world = World::new();
     world.keys.keys[0].not_before = Some(at("2026-06-02"));
-    refused(&world.judge(&signed(&plugin(), &key(1))), &Status::UnknownKey, "not believed before 2026-06-02");
+    refused(
+        &world.judge(&signed(&plugin(), &key(1))),
+        &TrustStatus::UnknownKey,
+        "not believed before 2026-06-02",
+    );
     let mut world = World::new();
     world.keys.expires_at = Some(world.now);
-    refused(&world.judge(&signed(&plugin(), &key(1))), &Status::UnknownKey, "the key list ran out");
+    refused(&world.judge(&signed(&plugin(), &key(1))), &TrustStatus::UnknownKey, "the key list ran out");
 }
 
 #[test]
@@ -132,7 +144,7 @@ fn what_is_past_its_time() {
         world
     };
     let manifest = signed(&plugin(), &key(1));
-    let expired = Status::Expired;
+    let expired = TrustStatus::Expired;
     let key_out = world(|world| world.keys.keys[0].expires_at = Some(world.now));
     refused(&key_out.judge(&manifest), &expired, "the key");
     let list_out = world(|world| world.revocations.expires_at = Some(world.now));
@@ -163,8 +175,8 @@ fn what_was_called_back() {
         world.revocations.plugins.push(entry);
         world.judge(manifest)
     };
-    let hash_of = |manifest| Some(hash(manifest).unwrap());
-    let revoked = Status::Revoked;
+    let hash_of = |manifest| Some(manifest_hash(manifest).unwrap());
+    let revoked = TrustStatus::Revoked;
     refused(&judged(&manifest, plugin_entry("com.example.time", None)), &revoked, "called back: steals");
     refused(&judged(&manifest, plugin_entry("x", hash_of(&manifest))), &revoked, "steals");
     assert!(
@@ -172,12 +184,12 @@ fn what_was_called_back() {
         "another version"
     );
     assert!(judged(&manifest, plugin_entry("x", None)).runs, "another plugin");
-    let older = Manifest::read(OLDER.as_bytes()).unwrap();
+    let older = Manifest::parse(OLDER.as_bytes()).unwrap();
     let renamed = changed(&older, |m| m["id"] = json!("innocent"));
     let entry = plugin_entry("dev-time-plugin", Some(tools_hash(&older).unwrap()));
     refused(&judged(&renamed, entry), &revoked, "steals");
     let mut world = World::new();
-    world.revocations.keys.push(RevokedKey { key_id: key(1).public().id(), reason: "stolen".to_owned() });
+    world.revocations.keys.push(RevokedKey { key_id: key(1).public_key().id(), reason: "stolen".to_owned() });
     refused(&world.judge(&manifest), &revoked, "was called back: stolen");
     let mut world = World::new();
     world.keys.keys[0].revoked_at = Some(world.now);
@@ -194,24 +206,25 @@ fn what_was_called_back() {
 #[test]
 fn what_was_installed_is_pinned() {
     let (world, manifest) = (World::new(), signed(&plugin(), &key(1)));
-    let pinned = hash(&manifest).unwrap();
+    let pinned = manifest_hash(&manifest).unwrap();
     let judged = |manifest: &Manifest| {
-        judge(manifest, &toolyard_trust::Ground { pinned: Some(&pinned), ..world.ground() }).unwrap()
+        judge_manifest(manifest, &toolyard_trust::TrustContext { pinned: Some(&pinned), ..world.ground() })
+            .unwrap()
     };
     assert!(judged(&manifest).runs);
     let mut newer = plugin();
     newer["version"] = json!("1.3.0");
-    refused(&judged(&signed(&newer, &key(1))), &Status::Modified, "not what was installed");
-    let again = Manifest::read(sign(&manifest, &key(1)).unwrap().as_bytes()).unwrap();
+    refused(&judged(&signed(&newer, &key(1))), &TrustStatus::Modified, "not what was installed");
+    let again = Manifest::parse(sign_manifest(&manifest, &key(1)).unwrap().as_bytes()).unwrap();
     assert!(judged(&again).runs, "signed again is the same content");
 }
 
 #[test]
 fn a_plugin_of_the_older_form_runs_without_permissions() {
-    let older = Manifest::read(OLDER.as_bytes()).unwrap();
+    let older = Manifest::parse(OLDER.as_bytes()).unwrap();
     let asking = changed(&older, |m| m["permissions"] = json!({ "network": ["evil.com"], "clock": true }));
     let verdict = World::new().judge(&asking);
-    assert!(verdict.runs && verdict.permissions.is_empty() && verdict.covers == Covers::Tools);
+    assert!(verdict.runs && verdict.permissions.is_empty() && verdict.covers == SignatureCoverage::Tools);
     assert!(verdict.reason.contains("not id, name, version and permissions"), "{}", verdict.reason);
     let renamed = changed(&older, |m| m["alg"] = json!("RS256"));
     assert!(World::new().judge(&renamed).runs, "the same with its name written out");
@@ -219,24 +232,24 @@ fn a_plugin_of_the_older_form_runs_without_permissions() {
 
 #[test]
 fn tools_of_the_older_form_are_hashed_again() {
-    let older = Manifest::read(OLDER.as_bytes()).unwrap();
+    let older = Manifest::parse(OLDER.as_bytes()).unwrap();
     let other = changed(&older, |m| m["tools"][0]["executorCode"] = json!("return 2;"));
-    refused(&World::new().judge(&other), &Status::Modified, "do not have the hash");
+    refused(&World::new().judge(&other), &TrustStatus::Modified, "do not have the hash");
     let rehashed = changed(&other, |m| m["contentHash"] = json!(tools_hash(&other).unwrap()));
-    refused(&World::new().judge(&rehashed), &Status::Modified, "the signature does not hold");
+    refused(&World::new().judge(&rehashed), &TrustStatus::Modified, "the signature does not hold");
     let without = changed(&other, |m| drop(m.as_object_mut().unwrap().remove("contentHash")));
-    refused(&World::new().judge(&without), &Status::Modified, "the signature does not hold");
+    refused(&World::new().judge(&without), &TrustStatus::Modified, "the signature does not hold");
     let stranger = changed(&older, |m| m["curatorId"] = json!("curator-2"));
-    refused(&World::new().judge(&stranger), &Status::UnknownKey, "curator-2");
+    refused(&World::new().judge(&stranger), &TrustStatus::UnknownKey, "curator-2");
     let nobody = changed(&older, |m| drop(m.as_object_mut().unwrap().remove("curatorId")));
-    refused(&World::new().judge(&nobody), &Status::UnknownKey, "who signed it");
+    refused(&World::new().judge(&nobody), &TrustStatus::UnknownKey, "who signed it");
 }
 
 #[test]
 fn a_curator_may_have_several_keys_and_lose_one() {
-    let older = Manifest::read(OLDER.as_bytes()).unwrap();
+    let older = Manifest::parse(OLDER.as_bytes()).unwrap();
     let mut world = World::new();
-    let mut ed25519 = KeyEntry::new(key(3).public(), "The curators");
+    let mut ed25519 = KeyEntry::new(key(3).public_key(), "The curators");
     ed25519.curator_id = Some("curator-1".to_owned());
     world.keys.keys.insert(0, ed25519);
     assert!(world.judge(&older).runs, "a key of another kind is passed over");
@@ -247,7 +260,7 @@ fn a_curator_may_have_several_keys_and_lose_one() {
     world.keys.keys.insert(0, lost);
     assert!(world.judge(&older).runs, "and one that was called back and did not sign it");
     world.revocations.keys.push(RevokedKey { key_id: rsa().id(), reason: String::new() });
-    refused(&world.judge(&older), &Status::Revoked, "was called back");
+    refused(&world.judge(&older), &TrustStatus::Revoked, "was called back");
 }
 
 /// A key of one kind is never asked about a signature of the other.
@@ -255,9 +268,9 @@ fn a_curator_may_have_several_keys_and_lose_one() {
 fn kinds_of_signatures_are_not_mixed() {
     let manifest = signed(&plugin(), &key(1));
     let as_older = changed(&manifest, |m| m["alg"] = json!("RS256"));
-    refused(&World::new().judge(&as_older), &Status::UnknownKey, "no key list");
-    let older = Manifest::read(OLDER.as_bytes()).unwrap();
+    refused(&World::new().judge(&as_older), &TrustStatus::UnknownKey, "no key list");
+    let older = Manifest::parse(OLDER.as_bytes()).unwrap();
     let as_newer = changed(&manifest, |m| m["keyId"] = json!(rsa().id()));
-    refused(&World::new().judge(&as_newer), &Status::UnknownKey, "no key list");
+    refused(&World::new().judge(&as_newer), &TrustStatus::UnknownKey, "no key list");
     assert!(World::new().judge(&older).runs);
 }

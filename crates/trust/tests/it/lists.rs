@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use toolyard_trust::{
-    KeyEntry, KeyList, ListError, MAX_HANDOVERS, MAX_KEYS, MAX_LIST_BYTES, MAX_REVOCATIONS, Pin, Revocations,
-    RevokedKey, RevokedPlugin, SecretKey, SignError, hand_over, sign,
+    KeyEntry, KeyList, ListError, MAX_HANDOVERS, MAX_KEYS, MAX_LIST_BYTES, MAX_REVOCATIONS, RevocationList,
+    RevokedKey, RevokedPlugin, RootPin, SecretKey, SignError, hand_over, sign_manifest,
 };
 
 use crate::fixture::{at, key, now, plugin, read};
@@ -11,20 +11,20 @@ use crate::fixture::{at, key, now, plugin, read};
 const ROOT: u8 = 100;
 
 fn keys(number: u64) -> KeyList {
-    let mut list = KeyList::local([KeyEntry::new(key(1).public(), "Ada")]);
+    let mut list = KeyList::from_local_keys([KeyEntry::new(key(1).public_key(), "Ada")]);
     (list.number, list.issued_at) = (number, now());
     list
 }
 
-fn revocations(number: u64) -> Revocations {
+fn revocations(number: u64) -> RevocationList {
     let plugins =
         vec![RevokedPlugin { id: "a".parse().unwrap(), content_hash: None, reason: "r".to_owned() }];
-    let keys = vec![RevokedKey { key_id: key(1).public().id(), reason: String::new() }];
-    Revocations { number, issued_at: now(), expires_at: None, plugins, keys }
+    let keys = vec![RevokedKey { key_id: key(1).public_key().id(), reason: String::new() }];
+    RevocationList { number, issued_at: now(), expires_at: None, plugins, keys }
 }
 
-fn pin() -> Pin {
-    Pin::new(key(ROOT).public())
+fn pin() -> RootPin {
+    RootPin::new(key(ROOT).public_key())
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn lists_of_the_pinned_root_are_taken() {
     assert_eq!((list, pin.keys_seen), (keys(7), 7));
     let (list, pin) = pin.accept_revocations(&revocations(3).sign(&key(ROOT)).unwrap(), now()).unwrap();
     assert_eq!((list, pin.keys_seen, pin.revocations_seen), (revocations(3), 7, 3));
-    let kept: Pin = serde_json::from_value(serde_json::to_value(&pin).unwrap()).unwrap();
+    let kept: RootPin = serde_json::from_value(serde_json::to_value(&pin).unwrap()).unwrap();
     assert_eq!(kept, pin);
 }
 
@@ -41,7 +41,7 @@ fn lists_of_the_pinned_root_are_taken() {
 fn lists_of_others_and_changed_ones_are_not() {
     let signed = keys(7).sign(&key(ROOT)).unwrap();
     let other = pin().accept_keys(&keys(7).sign(&key(1)).unwrap(), now()).unwrap_err();
-    assert_eq!(other, ListError::OtherRoot(key(1).public().id().to_string()));
+    assert_eq!(other, ListError::OtherRoot(key(1).public_key().id().to_string()));
     let changed = |from: &str, to: &str| pin().accept_keys(&signed.replacen(from, to, 1), now()).unwrap_err();
     assert_eq!(changed("\"Ada\"", "\"Eve\""), ListError::Modified);
     assert_eq!(changed("\"number\":7", "\"number\":8"), ListError::Modified);
@@ -67,14 +67,14 @@ fn a_signature_over_one_kind_does_not_hold_for_another() {
     let mut disguised = plugin();
     disguised["keys"] = serde_json::from_str::<Value>(&keys(1).sign(&root).unwrap()).unwrap()["keys"].clone();
     (disguised["number"], disguised["issuedAt"]) = (json!(9), json!("2026-01-01T00:00:00Z"));
-    let signed = sign(&read(&disguised), &root).unwrap();
+    let signed = sign_manifest(&read(&disguised), &root).unwrap();
     assert!(
         matches!(pin().accept_keys(&signed, now()), Err(ListError::Malformed { .. })),
         "a manifest is no list"
     );
     disguised["type"] = json!("toolyard/keys");
     assert!(
-        toolyard_protocol::plugin::Manifest::read(disguised.to_string().as_bytes()).is_err(),
+        toolyard_protocol::plugin::Manifest::parse(disguised.to_string().as_bytes()).is_err(),
         "and one that says so is no manifest"
     );
 }
@@ -109,7 +109,7 @@ fn rotated(number: u64, roots: &[u8]) -> String {
     let mut list = keys(number);
     list.handovers = roots
         .windows(2)
-        .map(|pair| hand_over(&key(pair[0]), &key(pair[1]).public(), now()).unwrap())
+        .map(|pair| hand_over(&key(pair[0]), &key(pair[1]).public_key(), now()).unwrap())
         .collect();
     list.sign(&key(*roots.last().unwrap())).unwrap()
 }
@@ -117,20 +117,20 @@ fn rotated(number: u64, roots: &[u8]) -> String {
 #[test]
 fn a_root_hands_over_to_the_next() {
     let (_, moved) = pin().accept_keys(&rotated(2, &[ROOT, 101]), now()).unwrap();
-    assert_eq!(moved.root, key(101).public());
+    assert_eq!(moved.root, key(101).public_key());
     assert!(moved.accept_revocations(&revocations(1).sign(&key(101)).unwrap(), now()).is_ok());
     let (_, far) = pin().accept_keys(&rotated(5, &[ROOT, 101, 102, 103]), now()).unwrap();
-    assert_eq!(far.root, key(103).public(), "also for those who were away for long");
+    assert_eq!(far.root, key(103).public_key(), "also for those who were away for long");
     let (_, far) = moved.accept_keys(&rotated(5, &[ROOT, 101, 102, 103]), now()).unwrap();
-    assert_eq!(far.root, key(103).public(), "and for those who saw a part of it");
+    assert_eq!(far.root, key(103).public_key(), "and for those who saw a part of it");
 }
 
 #[test]
 fn a_handover_may_be_told_before_it_is_used() {
     let mut list = keys(2);
-    list.handovers = vec![hand_over(&key(ROOT), &key(101).public(), now()).unwrap()];
+    list.handovers = vec![hand_over(&key(ROOT), &key(101).public_key(), now()).unwrap()];
     let (_, same) = pin().accept_keys(&list.sign(&key(ROOT)).unwrap(), now()).unwrap();
-    assert_eq!(same.root, key(ROOT).public());
+    assert_eq!(same.root, key(ROOT).public_key());
     assert!(same.accept_keys(&rotated(3, &[ROOT, 101]), now()).is_ok());
 }
 
@@ -151,11 +151,11 @@ fn a_root_that_handed_over_is_not_believed_again() {
 #[test]
 fn nobody_else_can_hand_over() {
     let mut list = keys(2);
-    list.handovers = vec![hand_over(&key(66), &key(67).public(), now()).unwrap()];
+    list.handovers = vec![hand_over(&key(66), &key(67).public_key(), now()).unwrap()];
     let stranger = list.sign(&key(67)).unwrap();
     assert!(matches!(pin().accept_keys(&stranger, now()), Err(ListError::OtherRoot(_))));
-    let mut forged = hand_over(&key(ROOT), &key(101).public(), now()).unwrap();
-    forged["root"] = serde_json::to_value(key(67).public()).unwrap();
+    let mut forged = hand_over(&key(ROOT), &key(101).public_key(), now()).unwrap();
+    forged["root"] = serde_json::to_value(key(67).public_key()).unwrap();
     list.handovers = vec![forged];
     let forged = list.sign(&key(67)).unwrap();
     assert!(matches!(pin().accept_keys(&forged, now()), Err(ListError::OtherRoot(_))));
@@ -171,7 +171,7 @@ fn every_bound_is_kept() {
     let entry = |number: usize| {
         let mut seed = [0; 32];
         seed[..8].copy_from_slice(&number.to_le_bytes());
-        KeyEntry::new(SecretKey::from_seed(&seed).unwrap().public(), "x")
+        KeyEntry::new(SecretKey::from_seed(&seed).unwrap().public_key(), "x")
     };
     let mut list = keys(1);
     list.keys = (0..=MAX_KEYS).map(entry).collect();
@@ -186,11 +186,11 @@ fn every_bound_is_kept() {
     list.keys[1].key_id = entry(2).key_id;
     assert_eq!(told(&list), "keys[1].keyId: is not the id of that key");
     for owner in ["", "a\nb", &"x".repeat(101)] {
-        list.keys = vec![KeyEntry::new(key(1).public(), owner)];
+        list.keys = vec![KeyEntry::new(key(1).public_key(), owner)];
         assert!(told(&list).starts_with("keys[0].owner: expected one line"));
     }
     let mut list = keys(1);
-    list.handovers = vec![hand_over(&root, &key(1).public(), now()).unwrap(); MAX_HANDOVERS + 1];
+    list.handovers = vec![hand_over(&root, &key(1).public_key(), now()).unwrap(); MAX_HANDOVERS + 1];
     assert_eq!(told(&list), "handovers: 33 handovers; at most 32");
     let mut called_back = revocations(1);
     called_back.keys = vec![called_back.keys[0].clone(); MAX_REVOCATIONS + 1];

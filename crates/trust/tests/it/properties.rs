@@ -81,17 +81,17 @@ proptest! {
 
     #[test]
     fn canonical_bytes_are_a_fixed_point(value in json()) {
-        check::canonical_form(&value.to_string()).map_err(TestCaseError::fail)?;
+        check::check_canonical_form(&value.to_string()).map_err(TestCaseError::fail)?;
     }
 
     #[test]
     fn any_text_is_refused_or_canonical(text in any::<String>()) {
-        check::canonical_form(&text).map_err(TestCaseError::fail)?;
+        check::check_canonical_form(&text).map_err(TestCaseError::fail)?;
     }
 
     #[test]
     fn any_bytes_are_no_manifest_or_a_good_one(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        check::manifest(&bytes).map_err(TestCaseError::fail)?;
+        check::check_manifest(&bytes).map_err(TestCaseError::fail)?;
     }
 
     #[test]
@@ -99,7 +99,7 @@ proptest! {
         let mut manifest = plugin();
         manifest["tools"][0]["executorCode"] = code.into();
         manifest[member] = value;
-        check::manifest(manifest.to_string().as_bytes()).map_err(TestCaseError::fail)?;
+        check::check_manifest(manifest.to_string().as_bytes()).map_err(TestCaseError::fail)?;
     }
 
     #[test]
@@ -108,6 +108,6 @@ proptest! {
         for (place, byte) in places {
             bytes[place] = byte;
         }
-        check::manifest(&bytes).map_err(TestCaseError::fail)?;
+        check::check_manifest(&bytes).map_err(TestCaseError::fail)?;
     }
 }

@@ -1,46 +1,60 @@
 //! A request, as such servers read it.
 
 use serde_json::{Value, json, value::RawValue};
-use toolyard_protocol::chat::sampling::{ResponseFormat, Sampling};
+use toolyard_protocol::chat::sampling::{ResponseFormat, SamplingParams};
 
 use crate::{
-    message::{Assistant, Call, FileData, Message, Part},
+    message::{AssistantMessage, FileData, ModelMessage, ModelToolCall, UserPart},
     model::{
         ModelRequest, ToolChoice, ToolSpec,
         ids::WireIds,
-        limits::{self, Family, Fits},
+        limits::{self, FitCache, VendorFamily},
     },
 };
 
 /// The body of a request to `model`, which we call `id`.
-pub(super) fn body(id: &str, model: &str, family: Family, fits: &Fits, request: &ModelRequest) -> Value {
-    let tools = limits::fit_all(fits, family, id, &request.tools).tools;
+pub(super) fn request_body(
+    id: &str,
+    model: &str,
+    family: VendorFamily,
+    fits: &FitCache,
+    request: &ModelRequest,
+) -> Value {
+    let tools = limits::fit_tools(fits, family, id, &request.tools).tools;
     let mut body = json!({ "model": model, "stream": true, "stream_options": { "include_usage": true } });
     // Tools before messages: what stays the same comes first, and caches work on beginnings.
     if !tools.is_empty() {
-        body["tools"] = tools.iter().map(|spec| tool(spec)).collect();
+        body["tools"] = tools.iter().map(|spec| tool_json(spec)).collect();
         match request.choice {
             ToolChoice::Auto => {}
             ToolChoice::Required => body["tool_choice"] = "required".into(),
             ToolChoice::None => body["tool_choice"] = "none".into(),
         }
     }
-    body["messages"] = messages(id, request);
+    body["messages"] = messages_json(id, request);
     if let Some(most) = request.max_tokens {
         // OpenAI's newer models take only the new name, everybody else knows only the old one.
-        let name = if family == Family::OpenAi { "max_completion_tokens" } else { "max_tokens" };
+        let name = if family == VendorFamily::OpenAi { "max_completion_tokens" } else { "max_tokens" };
         body[name] = most.into();
     }
     if let Some(temperature) = request.temperature {
         body["temperature"] = temperature.into();
     }
-    sampling(&mut body, &request.sampling, !tools.is_empty());
+    add_sampling(&mut body, &request.sampling, !tools.is_empty());
     body
 }
 
-fn sampling(body: &mut Value, sampling: &Sampling, has_tools: bool) {
-    let Sampling { top_p, stop, seed, frequency_penalty, presence_penalty, reasoning_effort, format, .. } =
-        sampling;
+fn add_sampling(body: &mut Value, sampling: &SamplingParams, has_tools: bool) {
+    let SamplingParams {
+        top_p,
+        stop,
+        seed,
+        frequency_penalty,
+        presence_penalty,
+        reasoning_effort,
+        format,
+        ..
+    } = sampling;
     let mut set = |name: &str, value: Option<Value>| {
         if let Some(value) = value {
             body[name] = value;
@@ -51,7 +65,7 @@ fn sampling(body: &mut Value, sampling: &Sampling, has_tools: bool) {
     set("seed", seed.map(Value::from));
     set("frequency_penalty", frequency_penalty.map(Value::from));
     set("presence_penalty", presence_penalty.map(Value::from));
-    set("reasoning_effort", reasoning_effort.map(|effort| effort.word().into()));
+    set("reasoning_effort", reasoning_effort.map(|effort| effort.as_str().into()));
     // Servers refuse it where there is nothing to call.
     set("parallel_tool_calls", sampling.parallel_calls.filter(|_| has_tools).map(Value::from));
     set("response_format", response_format(format));
@@ -74,12 +88,12 @@ fn response_format(format: &ResponseFormat) -> Option<Value> {
     }
 }
 
-fn tool(tool: &ToolSpec) -> Value {
+fn tool_json(tool: &ToolSpec) -> Value {
     let ToolSpec { name, description, schema } = tool;
     json!({ "type": "function", "function": { "name": name, "description": description, "parameters": schema } })
 }
 
-fn messages(id: &str, request: &ModelRequest) -> Value {
+fn messages_json(id: &str, request: &ModelRequest) -> Value {
     let mut ids = WireIds::default();
     let mut messages = Vec::new();
     if let Some(system) = &request.system {
@@ -87,10 +101,10 @@ fn messages(id: &str, request: &ModelRequest) -> Value {
     }
     for message in &request.messages {
         match message {
-            Message::User(parts) => messages.push(json!({ "role": "user", "content": user(parts) })),
-            Message::Assistant(said) => messages.extend(assistant(id, said, &mut ids)),
-            Message::Tools(answers) => messages.extend(answers.iter().map(|answer| {
-                json!({ "role": "tool", "tool_call_id": ids.answer(&answer.id), "content": answer.text })
+            ModelMessage::User(parts) => messages.push(json!({ "role": "user", "content": user_content(parts) })),
+            ModelMessage::Assistant(said) => messages.extend(assistant_json(id, said, &mut ids)),
+            ModelMessage::Tools(answers) => messages.extend(answers.iter().map(|answer| {
+                json!({ "role": "tool", "tool_call_id": ids.result_call_id(&answer.id), "content": answer.text })
             })),
         }
     }
@@ -98,17 +112,17 @@ fn messages(id: &str, request: &ModelRequest) -> Value {
 }
 
 /// One text as a string, which every server takes; anything else as parts.
-fn user(parts: &[Part]) -> Value {
+fn user_content(parts: &[UserPart]) -> Value {
     match parts {
-        [Part::Text(text)] => text.as_str().into(),
-        parts => parts.iter().map(part).collect(),
+        [UserPart::Text(text)] => text.as_str().into(),
+        parts => parts.iter().map(part_json).collect(),
     }
 }
 
-fn part(part: &Part) -> Value {
+fn part_json(part: &UserPart) -> Value {
     let (media_type, data) = match part {
-        Part::Text(text) => return json!({ "type": "text", "text": text }),
-        Part::File { media_type, data } => (media_type, data),
+        UserPart::Text(text) => return json!({ "type": "text", "text": text }),
+        UserPart::File { media_type, data } => (media_type, data),
     };
     let (kind, format) = media_type.split_once('/').unwrap_or((media_type, ""));
     match (kind, data) {
@@ -131,17 +145,17 @@ fn part(part: &Part) -> Value {
     }
 }
 
-fn assistant(id: &str, said: &Assistant, ids: &mut WireIds) -> Option<Value> {
+fn assistant_json(id: &str, said: &AssistantMessage, ids: &mut WireIds) -> Option<Value> {
     if said.text.is_empty() && said.calls.is_empty() {
         return None;
     }
     let content = if said.text.is_empty() { Value::Null } else { said.text.as_str().into() };
     let mut message = json!({ "role": "assistant", "content": content });
     if !said.calls.is_empty() {
-        message["tool_calls"] = said.calls.iter().map(|made| call(made, ids)).collect();
+        message["tool_calls"] = said.calls.iter().map(|made| call_json(made, ids)).collect();
     }
     // Another model's thoughts are not for this one.
-    if let Some(kept) = said.kept.as_deref().filter(|kept| kept["model"] == id) {
+    if let Some(kept) = said.vendor_state.as_deref().filter(|kept| kept["model"] == id) {
         for key in ["reasoning_content", "reasoning_details"] {
             if let Some(value) = kept.get(key) {
                 message[key] = value.clone();
@@ -151,13 +165,13 @@ fn assistant(id: &str, said: &Assistant, ids: &mut WireIds) -> Option<Value> {
     Some(message)
 }
 
-fn call(call: &Call, ids: &mut WireIds) -> Value {
-    json!({ "id": ids.call(&call.id), "type": "function",
-        "function": { "name": call.name, "arguments": object(&call.arguments) } })
+fn call_json(call: &ModelToolCall, ids: &mut WireIds) -> Value {
+    json!({ "id": ids.assign_call_id(&call.id), "type": "function",
+        "function": { "name": call.name, "arguments": arguments_or_empty(&call.arguments) } })
 }
 
 /// Arguments as they were made. Chat templates read them as an object, and fail on anything else.
-fn object(arguments: &RawValue) -> &str {
+fn arguments_or_empty(arguments: &RawValue) -> &str {
     if arguments.get().starts_with('{') { arguments.get() } else { "{}" }
 }
 
@@ -168,15 +182,19 @@ mod tests {
     use toolyard_protocol::chat::sampling::{JsonFormat, ReasoningEffort};
 
     use super::*;
-    use crate::{message::ToolAnswer, model::arguments_of};
+    use crate::{message::ToolAnswer, model::parse_raw_arguments};
 
     fn spec() -> Arc<ToolSpec> {
         let schema = json!({ "type": "object", "properties": { "a": { "type": "integer" } } });
         Arc::new(ToolSpec { name: "add".to_owned(), description: "Adds".to_owned(), schema })
     }
 
-    fn made(id: &str, arguments: &str) -> Call {
-        Call { id: id.to_owned(), name: "add".to_owned(), arguments: arguments_of(arguments).unwrap() }
+    fn made(id: &str, arguments: &str) -> ModelToolCall {
+        ModelToolCall {
+            id: id.to_owned(),
+            name: "add".to_owned(),
+            arguments: parse_raw_arguments(arguments).unwrap(),
+        }
     }
 
     #[test]
@@ -192,11 +210,14 @@ mod tests {
         let request = ModelRequest {
             system: Some("Be brief.".to_owned()),
             messages: vec![
-                Message::user("hi"),
-                Message::Assistant(Assistant { text: String::new(), calls, kept }),
-                Message::Tools(vec![answer("functions.add:0", "1"), answer("call_1", "bad")]),
-                Message::Assistant(Assistant::default()),
-                Message::Assistant(Assistant { text: "done".to_owned(), ..Assistant::default() }),
+                ModelMessage::from_user_text("hi"),
+                ModelMessage::Assistant(AssistantMessage { text: String::new(), calls, vendor_state: kept }),
+                ModelMessage::Tools(vec![answer("functions.add:0", "1"), answer("call_1", "bad")]),
+                ModelMessage::Assistant(AssistantMessage::default()),
+                ModelMessage::Assistant(AssistantMessage {
+                    text: "done".to_owned(),
+                    ..AssistantMessage::default()
+                }),
             ],
             tools: vec![spec()],
             choice: ToolChoice::Required,
@@ -204,7 +225,7 @@ mod tests {
             temperature: Some(0.5),
             ..ModelRequest::default()
         };
-        let sent = body("local/m", "m", Family::Compatible, &Fits::default(), &request);
+        let sent = request_body("local/m", "m", VendorFamily::Compatible, &FitCache::default(), &request);
         let safe = sent["messages"][2]["tool_calls"][0]["id"].as_str().unwrap().to_owned();
         assert!(safe.starts_with("call_") && safe.len() == 29, "{safe}");
         assert_eq!(
@@ -238,7 +259,7 @@ mod tests {
             schema: json!({ "type": "object" }),
             strict: Some(true),
         };
-        let sampling = Sampling {
+        let sampling = SamplingParams {
             top_p: Some(0.5),
             stop: vec!["END".to_owned()],
             seed: Some(7),
@@ -249,8 +270,9 @@ mod tests {
             parallel_calls: Some(false),
         };
         let request = ModelRequest { tools: vec![spec()], sampling, ..ModelRequest::default() };
-        let sent =
-            |request: &ModelRequest| body("local/m", "m", Family::Compatible, &Fits::default(), request);
+        let sent = |request: &ModelRequest| {
+            request_body("local/m", "m", VendorFamily::Compatible, &FitCache::default(), request)
+        };
         let mut body = sent(&request);
         let members = body.as_object_mut().unwrap();
         members.retain(|name, _| {
@@ -269,13 +291,13 @@ mod tests {
     #[test]
     fn openai_has_its_own_name_for_the_most_tokens_and_others_thoughts_stay_away() {
         let kept = Some(Arc::new(json!({ "model": "other/m", "reasoning_content": "hm" })));
-        let said = Assistant { text: "hi".to_owned(), calls: Vec::new(), kept };
+        let said = AssistantMessage { text: "hi".to_owned(), calls: Vec::new(), vendor_state: kept };
         let request = ModelRequest {
-            messages: vec![Message::Assistant(said)],
+            messages: vec![ModelMessage::Assistant(said)],
             max_tokens: Some(9),
             ..ModelRequest::default()
         };
-        let sent = body("openai/m", "m", Family::OpenAi, &Fits::default(), &request);
+        let sent = request_body("openai/m", "m", VendorFamily::OpenAi, &FitCache::default(), &request);
         assert_eq!(sent["max_completion_tokens"], 9);
         assert!(sent.get("max_tokens").is_none() && sent.get("tools").is_none());
         assert!(sent["messages"][0].get("reasoning_content").is_none());
@@ -283,8 +305,9 @@ mod tests {
 
     #[test]
     fn files_take_the_form_that_their_type_has() {
-        let file =
-            |media_type: &str, data: FileData| part(&Part::File { media_type: media_type.to_owned(), data });
+        let file = |media_type: &str, data: FileData| {
+            part_json(&UserPart::File { media_type: media_type.to_owned(), data })
+        };
         let here = || FileData::Base64("QQ==".into());
         let there = || FileData::Url("https://x/y".to_owned());
         assert_eq!(file("image/png", here())["image_url"]["url"], "data:image/png;base64,QQ==");
@@ -296,6 +319,9 @@ mod tests {
             file("application/pdf", there())["text"],
             "[a file of type application/pdf at https://x/y]"
         );
-        assert_eq!(user(&[Part::Text("a".into()), Part::Text("b".into())]).as_array().unwrap().len(), 2);
+        assert_eq!(
+            user_content(&[UserPart::Text("a".into()), UserPart::Text("b".into())]).as_array().unwrap().len(),
+            2
+        );
     }
 }

@@ -6,16 +6,16 @@ pub(super) const MAX_LINE: usize = 4 * 1024 * 1024;
 
 /// A line is longer than [`MAX_LINE`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TooLong;
+pub(super) struct LineTooLong;
 
 #[derive(Debug, Default)]
-pub(super) struct Lines {
-    kind: Kind,
+pub(super) struct EventLines {
+    kind: BodyFormat,
     open: Vec<u8>,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum BodyFormat {
     /// Nothing but white space came so far.
     #[default]
     Unknown,
@@ -23,41 +23,41 @@ enum Kind {
     Json,
 }
 
-impl Lines {
+impl EventLines {
     /// The lines that this piece completes, without `data:`.
-    pub(super) fn feed(&mut self, piece: &[u8]) -> Result<Vec<String>, TooLong> {
+    pub(super) fn feed(&mut self, piece: &[u8]) -> Result<Vec<String>, LineTooLong> {
         let mut lines = Vec::new();
         for part in piece.split_inclusive(|byte| *byte == b'\n') {
             if self.open.len().saturating_add(part.len()) > MAX_LINE {
-                return Err(TooLong);
+                return Err(LineTooLong);
             }
             self.open.extend_from_slice(part);
-            if self.kind == Kind::Unknown {
+            if self.kind == BodyFormat::Unknown {
                 self.kind = match self.open.trim_ascii_start().first() {
-                    Some(b'{') => Kind::Json,
-                    Some(_) => Kind::Events,
-                    None => Kind::Unknown,
+                    Some(b'{') => BodyFormat::Json,
+                    Some(_) => BodyFormat::Events,
+                    None => BodyFormat::Unknown,
                 };
             }
-            if self.kind != Kind::Json && part.ends_with(b"\n") {
-                lines.extend(data(&std::mem::take(&mut self.open)));
+            if self.kind != BodyFormat::Json && part.ends_with(b"\n") {
+                lines.extend(data_field(&std::mem::take(&mut self.open)));
             }
         }
         Ok(lines)
     }
 
     /// What is left at the end.
-    pub(super) fn rest(&mut self) -> Option<String> {
+    pub(super) fn take_rest(&mut self) -> Option<String> {
         let rest = std::mem::take(&mut self.open);
         match self.kind {
-            Kind::Json => Some(String::from_utf8_lossy(&rest).trim().to_owned()),
-            Kind::Unknown | Kind::Events => data(&rest),
+            BodyFormat::Json => Some(String::from_utf8_lossy(&rest).trim().to_owned()),
+            BodyFormat::Unknown | BodyFormat::Events => data_field(&rest),
         }
     }
 }
 
 /// What an event line says; comments, names, numbers and empty lines say nothing.
-fn data(line: &[u8]) -> Option<String> {
+fn data_field(line: &[u8]) -> Option<String> {
     let data = line.trim_ascii().strip_prefix(b"data:")?.trim_ascii();
     (!data.is_empty()).then(|| String::from_utf8_lossy(data).into_owned())
 }
@@ -67,9 +67,9 @@ mod tests {
     use super::*;
 
     fn all(pieces: &[&[u8]]) -> Vec<String> {
-        let mut lines = Lines::default();
+        let mut lines = EventLines::default();
         let mut said: Vec<_> = pieces.iter().flat_map(|piece| lines.feed(piece).unwrap()).collect();
-        said.extend(lines.rest());
+        said.extend(lines.take_rest());
         said
     }
 
@@ -89,10 +89,10 @@ mod tests {
 
     #[test]
     fn a_line_is_bounded() {
-        let mut lines = Lines::default();
+        let mut lines = EventLines::default();
         assert_eq!(lines.feed(b"data: "), Ok(vec![]));
         assert_eq!(lines.feed(&vec![b'x'; MAX_LINE - 6]), Ok(vec![]));
-        assert_eq!(lines.feed(b"x"), Err(TooLong));
+        assert_eq!(lines.feed(b"x"), Err(LineTooLong));
     }
 
     #[test]

@@ -4,9 +4,9 @@
 //! `index` is lost, an index of a billion is a list of a billion calls, arguments that are an object are lost, an answer
 //! without `[DONE]` loses calls, usage and its end, and a model named `qwen-max` is asked for as `qwen`.
 
-mod answer;
 mod body;
 mod lines;
+mod response;
 mod wire;
 
 use std::{collections::VecDeque, pin::Pin, sync::Arc, time::Duration};
@@ -15,18 +15,17 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
 use reqwest::{Client, Response, header};
-use toolyard_core::ports::Ids;
+use toolyard_core::ports::IdGenerator;
 use toolyard_protocol::chat::sampling::SamplingOption;
 
 use super::{
-    Bounds, Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream,
-    limits::{Family, Fits},
-    retry,
-    trouble::Whom,
-    web,
+    Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream, RequestPolicy,
+    errors::ModelTarget,
+    limits::{FitCache, VendorFamily},
+    retry, web,
 };
-use answer::Answer;
-use lines::Lines;
+use lines::EventLines;
+use response::CompatResponse;
 
 /// Longest answer on the wire, in bytes.
 pub(super) const MAX_ANSWER: usize = 32 * 1024 * 1024;
@@ -39,26 +38,26 @@ pub(super) struct CompatModel {
     pub(super) info: ModelInfo,
     /// What it is called there.
     pub(super) model: String,
-    pub(super) family: Family,
-    pub(super) fits: Arc<Fits>,
-    pub(super) whom: Whom,
+    pub(super) family: VendorFamily,
+    pub(super) fits: Arc<FitCache>,
+    pub(super) target: ModelTarget,
     pub(super) client: Client,
-    pub(super) bounds: Bounds,
-    pub(super) ids: Arc<dyn Ids>,
+    pub(super) bounds: RequestPolicy,
+    pub(super) ids: Arc<dyn IdGenerator>,
 }
 
 impl std::fmt::Debug for CompatModel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("CompatModel")
             .field("info", &self.info)
-            .field("whom", &self.whom)
+            .field("whom", &self.target)
             .finish_non_exhaustive()
     }
 }
 
 #[async_trait]
 impl Model for CompatModel {
-    fn about(&self) -> &ModelInfo {
+    fn info(&self) -> &ModelInfo {
         &self.info
     }
 
@@ -68,48 +67,51 @@ impl Model for CompatModel {
     }
 
     async fn ask(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        let body = body::body(&self.info.id, &self.model, self.family, &self.fits, &request);
+        let body = body::request_body(&self.info.id, &self.model, self.family, &self.fits, &request);
         let body = Bytes::from(body.to_string());
-        retry::ask(&self.bounds, &*self.ids, || self.attempt(body.clone())).await
+        retry::ask_with_retry(&self.bounds, &*self.ids, || self.send_request(body.clone())).await
     }
 }
 
 impl CompatModel {
-    async fn attempt(&self, body: Bytes) -> Result<ModelStream, ModelError> {
-        let url =
-            self.whom.url.join("chat/completions").map_err(|error| self.whom.broken(&error.to_string()))?;
+    async fn send_request(&self, body: Bytes) -> Result<ModelStream, ModelError> {
+        let url = self
+            .target
+            .url
+            .join("chat/completions")
+            .map_err(|error| self.target.broken_error(&error.to_string()))?;
         let mut request = self
             .client
             .post(url)
             .header(header::CONTENT_TYPE, "application/json")
             .header(header::ACCEPT, "text/event-stream")
             .body(body);
-        if let Some(key) = &self.whom.key {
+        if let Some(key) = &self.target.key {
             request = request.bearer_auth(key.expose());
         }
         let response = tokio::time::timeout(self.bounds.first_byte, request.send())
             .await
-            .map_err(|_| self.whom.late(self.bounds.first_byte))?
-            .map_err(|error| self.whom.transport(&error))?;
+            .map_err(|_| self.target.timeout_error(self.bounds.first_byte))?
+            .map_err(|error| self.target.transport_error(&error))?;
         if !response.status().is_success() {
-            return Err(self.refused(response).await);
+            return Err(self.read_refusal(response).await);
         }
-        Ok(self.hear(response))
+        Ok(self.stream_response(response))
     }
 
-    async fn refused(&self, response: Response) -> ModelError {
+    async fn read_refusal(&self, response: Response) -> ModelError {
         let (status, headers) = (response.status(), response.headers().clone());
         // Vendors' errors are small; one that is not, or does not come, is not worth a wait.
-        let body = tokio::time::timeout(self.bounds.tail, web::text(response, MAX_REFUSAL)).await;
+        let body = tokio::time::timeout(self.bounds.tail, web::read_text(response, MAX_REFUSAL)).await;
         let body = body.ok().and_then(Result::ok).flatten().unwrap_or_default();
-        self.whom.status(status, &headers, &body)
+        self.target.status_error(status, &headers, &body)
     }
 
-    fn hear(&self, response: Response) -> ModelStream {
-        let hearing = Hearing {
-            answer: Some(Answer::new(self.info.id.clone(), self.whom.clone(), self.ids.clone())),
+    fn stream_response(&self, response: Response) -> ModelStream {
+        let hearing = ResponseReader {
+            answer: Some(CompatResponse::new(self.info.id.clone(), self.target.clone(), self.ids.clone())),
             pieces: Box::pin(response.bytes_stream()),
-            lines: Lines::default(),
+            lines: EventLines::default(),
             ready: VecDeque::new(),
             bytes: 0,
             idle: self.bounds.idle,
@@ -120,18 +122,18 @@ impl CompatModel {
 }
 
 /// An answer while it comes.
-struct Hearing {
+struct ResponseReader {
     /// None once it ended.
-    answer: Option<Answer>,
+    answer: Option<CompatResponse>,
     pieces: Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send>>,
-    lines: Lines,
+    lines: EventLines,
     ready: VecDeque<Result<ModelEvent, ModelError>>,
     bytes: usize,
     idle: Duration,
     tail: Duration,
 }
 
-impl Hearing {
+impl ResponseReader {
     async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -140,39 +142,41 @@ impl Hearing {
             // Taken out, so that after an error or the end nothing more can come.
             let mut answer = self.answer.take()?;
             // After the last word only figures can come, and some servers leave the connection open instead.
-            let wait = if answer.said_all() { self.tail } else { self.idle };
+            let wait = if answer.is_finished() { self.tail } else { self.idle };
             let more = match tokio::time::timeout(wait, self.pieces.next()).await {
-                Ok(Some(Ok(piece))) => self.piece(&mut answer, &piece),
-                Ok(Some(Err(error))) if !answer.said_all() => Err(answer.whom().transport(&error)),
-                Err(_) if !answer.said_all() => Err(answer.whom().silent(wait)),
+                Ok(Some(Ok(piece))) => self.take_bytes(&mut answer, &piece),
+                Ok(Some(Err(error))) if !answer.is_finished() => Err(answer.target().transport_error(&error)),
+                Err(_) if !answer.is_finished() => Err(answer.target().idle_error(wait)),
                 Ok(None) | Ok(Some(Err(_))) | Err(_) => self.last_line(&mut answer).map(|()| false),
             };
             match more {
                 Ok(true) => self.answer = Some(answer),
-                Ok(false) => self.ready.extend(answer.finish()),
+                Ok(false) => self.ready.extend(answer.into_events()),
                 Err(error) => self.ready.push_back(Err(error)),
             }
         }
     }
 
     /// Takes a piece of the wire; false once the answer said that it ended.
-    fn piece(&mut self, answer: &mut Answer, piece: &[u8]) -> Result<bool, ModelError> {
+    fn take_bytes(&mut self, answer: &mut CompatResponse, piece: &[u8]) -> Result<bool, ModelError> {
         self.bytes = self.bytes.saturating_add(piece.len());
         if self.bytes > MAX_ANSWER {
-            return Err(answer.whom().broken(&format!("an answer of more than {MAX_ANSWER} bytes")));
+            return Err(answer.target().broken_error(&format!("an answer of more than {MAX_ANSWER} bytes")));
         }
         let mut out = Vec::new();
         let mut more = true;
-        for line in
-            self.lines.feed(piece).map_err(|_| answer.whom().broken("a line of the answer is too long"))?
+        for line in self
+            .lines
+            .feed(piece)
+            .map_err(|_| answer.target().broken_error("a line of the answer is too long"))?
         {
             match line.as_str() {
                 "[DONE]" => {
-                    answer.done();
+                    answer.mark_done();
                     more = false;
                     break;
                 }
-                line => answer.take(line, &mut out)?,
+                line => answer.take_chunk(line, &mut out)?,
             }
         }
         self.ready.extend(out.into_iter().map(Ok));
@@ -180,14 +184,14 @@ impl Hearing {
     }
 
     /// The line that no newline ended.
-    fn last_line(&mut self, answer: &mut Answer) -> Result<(), ModelError> {
+    fn last_line(&mut self, answer: &mut CompatResponse) -> Result<(), ModelError> {
         let mut out = Vec::new();
-        match self.lines.rest() {
-            Some(line) if line == "[DONE]" => answer.done(),
+        match self.lines.take_rest() {
+            Some(line) if line == "[DONE]" => answer.mark_done(),
             // After the last word a line that was cut does not matter.
             Some(line) => {
-                if let Err(error) = answer.take(&line, &mut out)
-                    && !answer.said_all()
+                if let Err(error) = answer.take_chunk(&line, &mut out)
+                    && !answer.is_finished()
                 {
                     return Err(error);
                 }

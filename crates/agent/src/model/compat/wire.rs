@@ -4,53 +4,53 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, value::RawValue};
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Chunk {
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) choices: Option<Vec<Choice>>,
-    #[serde(default, deserialize_with = "lenient")]
+pub(super) struct CompatChunk {
+    #[serde(default, deserialize_with = "deserialize_lenient")]
+    pub(super) choices: Option<Vec<CompatChoice>>,
+    #[serde(default, deserialize_with = "deserialize_lenient")]
     pub(super) usage: Option<UsageWire>,
     pub(super) error: Option<Value>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Choice {
+pub(super) struct CompatChoice {
     /// The next piece; in an answer that is not streamed it is called `message`.
-    #[serde(default, alias = "message", deserialize_with = "lenient")]
-    pub(super) delta: Option<Delta>,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, alias = "message", deserialize_with = "deserialize_lenient")]
+    pub(super) delta: Option<CompatDelta>,
+    #[serde(default, deserialize_with = "deserialize_lenient")]
     pub(super) finish_reason: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Delta {
+pub(super) struct CompatDelta {
     /// A text, or a list of typed parts.
     pub(super) content: Option<Value>,
     /// What the model says instead of an answer that it will not give.
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "deserialize_lenient")]
     pub(super) refusal: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "deserialize_lenient")]
     pub(super) reasoning_content: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "deserialize_lenient")]
     pub(super) reasoning: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "deserialize_lenient")]
     pub(super) reasoning_details: Option<Vec<Value>>,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "deserialize_lenient")]
     pub(super) tool_calls: Option<Vec<CallPiece>>,
 }
 
 #[derive(Debug, Deserialize)]
 pub(super) struct CallPiece {
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "deserialize_lenient")]
     pub(super) index: Option<u64>,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "deserialize_lenient")]
     pub(super) id: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "deserialize_lenient")]
     pub(super) function: Option<FunctionPiece>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct FunctionPiece {
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "deserialize_lenient")]
     pub(super) name: Option<String>,
     /// Text of JSON in a string, or, from some servers, the JSON itself.
     pub(super) arguments: Option<Box<RawValue>>,
@@ -58,7 +58,7 @@ pub(super) struct FunctionPiece {
 
 impl FunctionPiece {
     /// The arguments' text, as the model wrote it.
-    pub(super) fn text(&self) -> String {
+    pub(super) fn arguments_text(&self) -> String {
         let Some(raw) = &self.arguments else { return String::new() };
         match raw.get() {
             "null" => String::new(),
@@ -70,14 +70,14 @@ impl FunctionPiece {
 
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub(super) struct UsageWire {
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "deserialize_lenient")]
     pub(super) prompt_tokens: Option<u64>,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "deserialize_lenient")]
     pub(super) completion_tokens: Option<u64>,
 }
 
 /// Nothing where it is not what it should be. Goes through the raw text, so that arguments inside keep theirs.
-fn lenient<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+fn deserialize_lenient<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: serde::de::DeserializeOwned,
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     fn function(chunk: &str) -> FunctionPiece {
-        let chunk: Chunk = serde_json::from_str(chunk).unwrap();
+        let chunk: CompatChunk = serde_json::from_str(chunk).unwrap();
         let delta = chunk.choices.unwrap().remove(0).delta.unwrap();
         delta.tool_calls.unwrap().remove(0).function.unwrap()
     }
@@ -103,12 +103,12 @@ mod tests {
                 r#"{{"choices":[{{"delta":{{"tool_calls":[{{"function":{{"arguments":{arguments}}}}}]}}}}]}}"#
             )
         };
-        assert_eq!(function(&piece(r#""{\"n\":1.50""#)).text(), r#"{"n":1.50"#);
+        assert_eq!(function(&piece(r#""{\"n\":1.50""#)).arguments_text(), r#"{"n":1.50"#);
         assert_eq!(
-            function(&piece(r#"{"n":1.50e3, "m":12345678901234567890123}"#)).text(),
+            function(&piece(r#"{"n":1.50e3, "m":12345678901234567890123}"#)).arguments_text(),
             r#"{"n":1.50e3, "m":12345678901234567890123}"#
         );
-        assert_eq!(function(&piece("null")).text(), "");
+        assert_eq!(function(&piece("null")).arguments_text(), "");
     }
 
     #[test]
@@ -121,9 +121,10 @@ mod tests {
             r#"{"choices":[{"delta":{"tool_calls":[{"index":"0","id":7}]}}]}"#,
             r#"{"choices":"none"}"#,
         ] {
-            serde_json::from_str::<Chunk>(chunk).unwrap_or_else(|error| panic!("{chunk}: {error}"));
+            serde_json::from_str::<CompatChunk>(chunk).unwrap_or_else(|error| panic!("{chunk}: {error}"));
         }
-        let whole: Chunk = serde_json::from_str(r#"{"choices":[{"message":{"content":"hi"}}]}"#).unwrap();
+        let whole: CompatChunk =
+            serde_json::from_str(r#"{"choices":[{"message":{"content":"hi"}}]}"#).unwrap();
         assert_eq!(whole.choices.unwrap()[0].delta.as_ref().unwrap().content, Some("hi".into()));
     }
 }

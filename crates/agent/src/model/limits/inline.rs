@@ -2,7 +2,7 @@
 //! they point to.
 
 use serde_json::{Map, Value, json};
-use toolyard_protocol::written_out::ByteBudget;
+use toolyard_protocol::schema_expansion::ByteBudget;
 
 /// Most values that writing out may make. A few lines of references can mean more than fits in memory.
 pub(super) const MAX_VALUES: usize = 20_000;
@@ -11,9 +11,10 @@ pub(super) const MAX_VALUES: usize = 20_000;
 const MAX_NESTING: usize = 64;
 
 /// The schema without references. Recursion is cut: the second time around it is any JSON, with a word on it.
-pub(super) fn inline(schema: &Value) -> Result<Value, String> {
-    let mut inliner = Inliner { root: schema, open: Vec::new(), values: 0, bytes: ByteBudget::default() };
-    let mut schema = inliner.value(schema, 0)?;
+pub(super) fn inline_references(schema: &Value) -> Result<Value, String> {
+    let mut inliner =
+        ReferenceInliner { root: schema, open: Vec::new(), values: 0, bytes: ByteBudget::default() };
+    let mut schema = inliner.inline_value(schema, 0)?;
     if let Value::Object(schema) = &mut schema {
         for key in ["$defs", "definitions", "$schema", "$id", "$anchor", "$comment"] {
             schema.shift_remove(key);
@@ -22,7 +23,7 @@ pub(super) fn inline(schema: &Value) -> Result<Value, String> {
     Ok(schema)
 }
 
-struct Inliner<'a> {
+struct ReferenceInliner<'a> {
     root: &'a Value,
     /// The references that are being written out.
     open: Vec<&'a str>,
@@ -31,8 +32,8 @@ struct Inliner<'a> {
     bytes: ByteBudget,
 }
 
-impl<'a> Inliner<'a> {
-    fn value(&mut self, value: &'a Value, depth: usize) -> Result<Value, String> {
+impl<'a> ReferenceInliner<'a> {
+    fn inline_value(&mut self, value: &'a Value, depth: usize) -> Result<Value, String> {
         self.values += 1;
         let bytes = match value {
             Value::String(text) => text.len(),
@@ -44,16 +45,16 @@ impl<'a> Inliner<'a> {
             return Err("its schema is too large once its references are written out".to_owned());
         }
         match value {
-            Value::Object(map) => self.object(map, depth),
-            Value::Array(list) => list.iter().map(|value| self.value(value, depth + 1)).collect(),
+            Value::Object(map) => self.inline_object(map, depth),
+            Value::Array(list) => list.iter().map(|value| self.inline_value(value, depth + 1)).collect(),
             plain => Ok(plain.clone()),
         }
     }
 
-    fn object(&mut self, map: &'a Map<String, Value>, depth: usize) -> Result<Value, String> {
+    fn inline_object(&mut self, map: &'a Map<String, Value>, depth: usize) -> Result<Value, String> {
         let reference = map.get("$ref").and_then(Value::as_str);
         let mut out = match reference {
-            Some(reference) => self.target(reference, depth)?,
+            Some(reference) => self.inline_target(reference, depth)?,
             None => Map::new(),
         };
         for (key, value) in map {
@@ -62,14 +63,14 @@ impl<'a> Inliner<'a> {
             if (key == "$ref" && reference.is_some()) || definitions {
                 continue;
             }
-            out.insert(key.clone(), self.value(value, depth + 1)?);
+            out.insert(key.clone(), self.inline_value(value, depth + 1)?);
         }
         Ok(Value::Object(out))
     }
 
-    fn target(&mut self, reference: &'a str, depth: usize) -> Result<Map<String, Value>, String> {
+    fn inline_target(&mut self, reference: &'a str, depth: usize) -> Result<Map<String, Value>, String> {
         let words = |text: String| Map::from_iter([("description".to_owned(), json!(text))]);
-        let Some(target) = self.find(reference) else {
+        let Some(target) = self.find_target(reference) else {
             return Ok(words(format!("(as in {reference})")));
         };
         if self.open.contains(&reference) {
@@ -77,7 +78,7 @@ impl<'a> Inliner<'a> {
             return Ok(words(format!("(again {name}, as above)")));
         }
         self.open.push(reference);
-        let written = self.value(target, depth + 1);
+        let written = self.inline_value(target, depth + 1);
         self.open.pop();
         match written? {
             Value::Object(map) => Ok(map),
@@ -85,7 +86,7 @@ impl<'a> Inliner<'a> {
         }
     }
 
-    fn find(&self, reference: &str) -> Option<&'a Value> {
+    fn find_target(&self, reference: &str) -> Option<&'a Value> {
         let pointer = reference.strip_prefix('#')?;
         // Percent signs and anchors do not occur in what generators make; they count as not found.
         self.root.pointer(pointer)

@@ -4,8 +4,8 @@
 //! Fitting is a pure function; what came of it is kept in `kept`. Fitting what fits changes nothing but order, so it may be
 //! done twice.
 
+mod fit_cache;
 mod inline;
-mod kept;
 mod root;
 mod shape;
 mod words;
@@ -15,11 +15,11 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::ToolSpec;
-pub use kept::Fits;
+pub use fit_cache::FitCache;
 
 /// Who will read the tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Family {
+pub enum VendorFamily {
     /// OpenAI itself, without strict mode.
     OpenAi,
     /// Whoever speaks as OpenAI does: llama-server, Ollama, vLLM, OpenRouter.
@@ -40,7 +40,7 @@ pub const MAX_SCHEMA: usize = 64 * 1024;
 pub const MAX_DESCRIPTION: usize = 16 * 1024;
 
 /// What a family takes.
-struct Limits {
+struct FamilyLimits {
     /// Most tools in a request.
     tools: usize,
     /// Longest name of a tool.
@@ -51,11 +51,11 @@ struct Limits {
     property: Option<(&'static str, usize)>,
     /// What must not stand at the top.
     not_at_root: &'static [&'static str],
-    keywords: Keywords,
+    keywords: AllowedKeywords,
 }
 
 /// Which keywords of JSON Schema a family takes.
-enum Keywords {
+enum AllowedKeywords {
     All,
     /// All but these.
     Without(&'static [&'static str]),
@@ -63,8 +63,8 @@ enum Keywords {
     Only(&'static [&'static str]),
 }
 
-impl Keywords {
-    fn take(&self, keyword: &str) -> bool {
+impl AllowedKeywords {
+    fn allows(&self, keyword: &str) -> bool {
         match self {
             Self::All => true,
             Self::Without(list) => !list.contains(&keyword),
@@ -73,27 +73,27 @@ impl Keywords {
     }
 }
 
-impl Family {
-    const fn limits(self) -> Limits {
+impl VendorFamily {
+    const fn limits(self) -> FamilyLimits {
         match self {
             // "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level"
-            Self::OpenAi => Limits {
+            Self::OpenAi => FamilyLimits {
                 tools: 128,
                 name: 64,
                 prefix: None,
                 property: None,
                 not_at_root: &["oneOf", "anyOf", "allOf", "enum", "not"],
-                keywords: Keywords::All,
+                keywords: AllowedKeywords::All,
             },
             // llama.cpp makes a grammar of the schema: it fails on a pattern without both anchors and on what it does not
             // know. OpenRouter and others hand on to OpenAI, so its rules hold as well.
-            Self::Compatible => Limits {
+            Self::Compatible => FamilyLimits {
                 tools: 128,
                 name: 64,
                 prefix: None,
                 property: None,
                 not_at_root: &["oneOf", "anyOf", "allOf", "enum", "not"],
-                keywords: Keywords::Without(&[
+                keywords: AllowedKeywords::Without(&[
                     "pattern",
                     "not",
                     "if",
@@ -109,22 +109,22 @@ impl Family {
             },
             // "input_schema does not support oneOf, allOf, or anyOf at the top level"; "property keys should match
             // '^[a-zA-Z0-9_.-]{1,64}$'". The most tools are not documented; this is what others were seen to use.
-            Self::Anthropic => Limits {
+            Self::Anthropic => FamilyLimits {
                 tools: 256,
                 name: 128,
                 prefix: None,
                 property: Some(("_.-", 64)),
                 not_at_root: &["oneOf", "anyOf", "allOf"],
-                keywords: Keywords::All,
+                keywords: AllowedKeywords::All,
             },
             // What both of its fields take: the older one, a part of OpenAPI, and `parametersJsonSchema`.
-            Self::Gemini => Limits {
+            Self::Gemini => FamilyLimits {
                 tools: 128,
                 name: 64,
                 prefix: Some(LETTER_PREFIX),
                 property: None,
                 not_at_root: &["anyOf", "enum"],
-                keywords: Keywords::Only(&[
+                keywords: AllowedKeywords::Only(&[
                     "type",
                     "format",
                     "title",
@@ -146,7 +146,7 @@ impl Family {
 
 /// What became of a tool.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Fit {
+pub enum FitResult {
     /// It can be sent so; and what is now said in words, each with where.
     Sent(Arc<ToolSpec>, Vec<String>),
     /// It cannot be sent, and why.
@@ -154,26 +154,26 @@ pub enum Fit {
 }
 
 /// Makes a tool fit.
-pub fn fit(family: Family, tool: &ToolSpec) -> Fit {
+pub fn fit_tool(family: VendorFamily, tool: &ToolSpec) -> FitResult {
     let limits = family.limits();
-    if let Some(why) = bad_name(&limits, &tool.name) {
-        return Fit::LeftOut(why);
+    if let Some(why) = name_problem(&limits, &tool.name) {
+        return FitResult::LeftOut(why);
     }
     let mut moved = Vec::new();
-    let schema = inline::inline(&tool.schema)
-        .and_then(|schema| root::root(&limits, schema, &mut moved))
-        .and_then(|(schema, said)| Ok((shape::shape(family, &limits, schema, &mut moved)?, said)));
+    let schema = inline::inline_references(&tool.schema)
+        .and_then(|schema| root::fit_root(&limits, schema, &mut moved))
+        .and_then(|(schema, said)| Ok((shape::fit_schema(family, &limits, schema, &mut moved)?, said)));
     let (schema, mut said) = match schema {
         Ok(fitted) => fitted,
-        Err(why) => return Fit::LeftOut(why),
+        Err(why) => return FitResult::LeftOut(why),
     };
-    let (schema, at_root) = shape::take_words(schema);
+    let (schema, at_root) = shape::take_root_notes(schema);
     said.extend(at_root);
-    if let Some(why) = too_long(&schema) {
-        return Fit::LeftOut(why);
+    if let Some(why) = size_problem(&schema) {
+        return FitResult::LeftOut(why);
     }
-    let description = words::append(&tool.description, &said, MAX_DESCRIPTION);
-    Fit::Sent(Arc::new(ToolSpec { name: tool.name.clone(), description, schema }), moved)
+    let description = words::append_notes(&tool.description, &said, MAX_DESCRIPTION);
+    FitResult::Sent(Arc::new(ToolSpec { name: tool.name.clone(), description, schema }), moved)
 }
 
 /// What Gemini gets before a name that begins with neither a letter nor `_`.
@@ -184,7 +184,7 @@ pub(super) fn needs_prefix(name: &str) -> bool {
     name.starts_with(|c: char| !c.is_ascii_alphabetic() && c != '_') || name.starts_with(LETTER_PREFIX)
 }
 
-fn bad_name(limits: &Limits, name: &str) -> Option<String> {
+fn name_problem(limits: &FamilyLimits, name: &str) -> Option<String> {
     let room = limits.prefix.filter(|_| needs_prefix(name)).map_or(0, str::len);
     let fits = (1..=limits.name.saturating_sub(room)).contains(&name.len())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
@@ -194,18 +194,18 @@ fn bad_name(limits: &Limits, name: &str) -> Option<String> {
 /// Whether a schema can be written out for models at all, references included. A caller who brings one that cannot learns so,
 /// instead of not being offered the tool.
 pub fn check_written_out(schema: &Value) -> Result<(), String> {
-    let schema = inline::inline(schema)?;
-    too_long(&schema).map_or(Ok(()), Err)
+    let schema = inline::inline_references(schema)?;
+    size_problem(&schema).map_or(Ok(()), Err)
 }
 
-fn too_long(schema: &Value) -> Option<String> {
+fn size_problem(schema: &Value) -> Option<String> {
     let bytes = schema.to_string().len();
     (bytes > MAX_SCHEMA).then(|| format!("its schema has {bytes} bytes, more than {MAX_SCHEMA}"))
 }
 
 /// Tools that fit, and those that do not.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Fitted {
+pub struct FittedTools {
     /// To be sent.
     pub tools: Vec<Arc<ToolSpec>>,
     /// Left out: the name, and why.
@@ -213,17 +213,17 @@ pub struct Fitted {
 }
 
 /// Makes tools fit, as many as the family takes. What is left out is in the log, in one line.
-pub fn fit_all(fits: &Fits, family: Family, model: &str, tools: &[Arc<ToolSpec>]) -> Fitted {
+pub fn fit_tools(fits: &FitCache, family: VendorFamily, model: &str, tools: &[Arc<ToolSpec>]) -> FittedTools {
     let most = family.limits().tools;
-    let mut fitted = Fitted::default();
+    let mut fitted = FittedTools::default();
     for tool in tools {
-        let why = match &*fits.of(family, tool) {
-            Fit::Sent(tool, _) if fitted.tools.len() < most => {
+        let why = match &*fits.get_or_fit(family, tool) {
+            FitResult::Sent(tool, _) if fitted.tools.len() < most => {
                 fitted.tools.push(tool.clone());
                 continue;
             }
-            Fit::Sent(..) => format!("there are more than {most} tools"),
-            Fit::LeftOut(why) => why.clone(),
+            FitResult::Sent(..) => format!("there are more than {most} tools"),
+            FitResult::LeftOut(why) => why.clone(),
         };
         fitted.left_out.push((tool.name.clone(), why));
     }

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Limits, words};
+use super::{FamilyLimits, words};
 
 /// The schema as an object at the top, and what of it is to be said in the tool's description.
-pub(super) fn root(
-    limits: &Limits,
+pub(super) fn fit_root(
+    limits: &FamilyLimits,
     schema: Value,
     moved: &mut Vec<String>,
 ) -> Result<(Map<String, Value>, Vec<String>), String> {
@@ -21,15 +21,15 @@ pub(super) fn root(
     schema.insert("type".to_owned(), "object".into());
     let mut said = Vec::new();
     for keyword in ["allOf", "oneOf", "anyOf"] {
-        if limits.not_at_root.contains(&keyword) || !limits.keywords.take(keyword) {
+        if limits.not_at_root.contains(&keyword) || !limits.keywords.allows(keyword) {
             let Some(Value::Array(forms)) = schema.shift_remove(keyword) else { continue };
-            said.extend(merge(&mut schema, keyword, forms));
+            said.extend(merge_forms(&mut schema, keyword, forms));
             moved.push(format!("{keyword} at the top"));
         }
     }
     for keyword in limits.not_at_root {
         if let Some(value) = schema.shift_remove(*keyword) {
-            said.extend(words::say(keyword, &value));
+            said.extend(words::describe_keyword(keyword, &value));
             moved.push(format!("{keyword} at the top"));
         }
     }
@@ -50,15 +50,15 @@ fn is_object(kind: Option<&Value>) -> bool {
 }
 
 /// Puts the properties of all forms into the object. What all forms require is required; the rest is said.
-fn merge(schema: &mut Map<String, Value>, keyword: &str, forms: Vec<Value>) -> Option<String> {
+fn merge_forms(schema: &mut Map<String, Value>, keyword: &str, forms: Vec<Value>) -> Option<String> {
     let objects = forms.into_iter().filter_map(|form| match form {
         Value::Object(form) => Some(form),
         _ => None,
     });
     let forms: Vec<Map<String, Value>> = objects.collect();
-    let needs: Vec<Vec<String>> = forms.iter().map(required).collect();
+    let needs: Vec<Vec<String>> = forms.iter().map(required_names).collect();
     let every = keyword == "allOf";
-    let mut all = required(schema);
+    let mut all = required_names(schema);
     let first = needs.first().cloned().unwrap_or_default();
     let common: Vec<_> = if every {
         needs.iter().flatten().cloned().collect()
@@ -78,20 +78,20 @@ fn merge(schema: &mut Map<String, Value>, keyword: &str, forms: Vec<Value>) -> O
             properties.entry(name.clone()).or_insert_with(|| property.clone());
         }
     }
-    let said = (!every).then(|| choice(keyword, &needs, &all)).flatten();
+    let said = (!every).then(|| describe_choice(keyword, &needs, &all)).flatten();
     if !all.is_empty() {
         schema.insert("required".to_owned(), all.into());
     }
     said
 }
 
-fn required(schema: &Map<String, Value>) -> Vec<String> {
+fn required_names(schema: &Map<String, Value>) -> Vec<String> {
     let names = schema.get("required").and_then(Value::as_array).into_iter().flatten();
     names.filter_map(|name| name.as_str().map(str::to_owned)).collect()
 }
 
 /// Which properties go together, beyond those that are always needed.
-fn choice(keyword: &str, needs: &[Vec<String>], always: &[String]) -> Option<String> {
+fn describe_choice(keyword: &str, needs: &[Vec<String>], always: &[String]) -> Option<String> {
     let forms: Vec<_> = needs
         .iter()
         .map(|form| {

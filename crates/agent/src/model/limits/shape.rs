@@ -2,86 +2,86 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Family, Keywords, Limits, MAX_DEPTH, words};
+use super::{AllowedKeywords, FamilyLimits, MAX_DEPTH, VendorFamily, words};
 
 /// Where the words for the top wait to be taken: they belong into the tool's description, which models read first.
 const AT_ROOT: &str = "description";
 
 /// The schema as the family takes it.
-pub(super) fn shape(
-    family: Family,
-    limits: &Limits,
+pub(super) fn fit_schema(
+    family: VendorFamily,
+    limits: &FamilyLimits,
     schema: Map<String, Value>,
     moved: &mut Vec<String>,
 ) -> Result<Value, String> {
-    let mut shaper = Shaper { family, limits, moved };
-    shaper.object(schema, "", 0).map(Value::Object)
+    let mut shaper = SchemaFitter { family, limits, moved };
+    shaper.fit_object(schema, "", 0).map(Value::Object)
 }
 
 /// The schema without the words at its top, and these.
-pub(super) fn take_words(mut schema: Value) -> (Value, Option<String>) {
+pub(super) fn take_root_notes(mut schema: Value) -> (Value, Option<String>) {
     let said = schema.as_object_mut().and_then(|schema| schema.shift_remove(AT_ROOT));
     let said = said.and_then(|said| said.as_str().map(str::to_owned));
     (schema, said.filter(|said| !said.is_empty()))
 }
 
-struct Shaper<'a> {
-    family: Family,
-    limits: &'a Limits,
+struct SchemaFitter<'a> {
+    family: VendorFamily,
+    limits: &'a FamilyLimits,
     moved: &'a mut Vec<String>,
 }
 
-impl Shaper<'_> {
+impl SchemaFitter<'_> {
     /// A schema inside a schema; None for one that nothing fits.
-    fn inner(&mut self, schema: Value, at: &str, depth: usize) -> Result<Option<Value>, String> {
+    fn fit_inner(&mut self, schema: Value, at: &str, depth: usize) -> Result<Option<Value>, String> {
         Ok(match schema {
             Value::Bool(false) => None,
             Value::Object(schema) if depth >= MAX_DEPTH && !schema.is_empty() => {
                 self.moved.push(format!("{at}: deeper than {MAX_DEPTH}"));
                 Some(
-                    json!({ "description": words::append("", &[words_of_deep(&schema)], super::MAX_DESCRIPTION) }),
+                    json!({ "description": words::append_notes("", &[describe_deep_schema(&schema)], super::MAX_DESCRIPTION) }),
                 )
             }
-            Value::Object(schema) => Some(Value::Object(self.object(schema, at, depth)?)),
+            Value::Object(schema) => Some(Value::Object(self.fit_object(schema, at, depth)?)),
             // `true`, or nonsense: any JSON.
             _ => Some(json!({})),
         })
     }
 
-    fn object(
+    fn fit_object(
         &mut self,
         schema: Map<String, Value>,
         at: &str,
         depth: usize,
     ) -> Result<Map<String, Value>, String> {
-        let schema = self.respell(schema);
+        let schema = self.normalise_keywords(schema);
         let mut said = Vec::new();
         let mut out = Map::new();
         let mut description = String::new();
         for (keyword, value) in schema {
             if keyword == "description" {
                 description = value.as_str().unwrap_or_default().to_owned();
-            } else if !self.takes(&keyword, &value) {
-                if let Some(words) = words::say(&keyword, &value) {
+            } else if !self.accepts_keyword(&keyword, &value) {
+                if let Some(words) = words::describe_keyword(&keyword, &value) {
                     self.moved.push(format!("{}: {words}", if at.is_empty() { "the arguments" } else { at }));
                     said.push(words);
                 }
-            } else if let Some(value) = self.keyword(&keyword, value, at, depth)? {
+            } else if let Some(value) = self.fit_keyword(&keyword, value, at, depth)? {
                 out.insert(keyword, value);
             }
         }
-        self.lists(&mut out);
-        self.needed(&mut out, at)?;
-        let description = words::append(&description, &said, super::MAX_DESCRIPTION);
+        self.fix_lists(&mut out);
+        self.fix_required(&mut out, at)?;
+        let description = words::append_notes(&description, &said, super::MAX_DESCRIPTION);
         if !description.is_empty() {
             out.insert("description".to_owned(), description.into());
         }
         Ok(out)
     }
 
-    fn takes(&self, keyword: &str, value: &Value) -> bool {
-        let gemini = self.family == Family::Gemini;
-        self.limits.keywords.take(keyword)
+    fn accepts_keyword(&self, keyword: &str, value: &Value) -> bool {
+        let gemini = self.family == VendorFamily::Gemini;
+        self.limits.keywords.allows(keyword)
             && match (keyword, value) {
                 // Only texts, and none of them empty.
                 ("enum", Value::Array(values)) if gemini => {
@@ -94,7 +94,7 @@ impl Shaper<'_> {
     }
 
     /// A keyword's value, with the schemas in it shaped as well.
-    fn keyword(
+    fn fit_keyword(
         &mut self,
         keyword: &str,
         value: Value,
@@ -106,7 +106,7 @@ impl Shaper<'_> {
                 let mut out = Map::new();
                 for (name, schema) in map {
                     let at = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
-                    if let Some(schema) = self.inner(schema, &at, depth + 1)? {
+                    if let Some(schema) = self.fit_inner(schema, &at, depth + 1)? {
                         out.insert(name, schema);
                     }
                 }
@@ -115,21 +115,21 @@ impl Shaper<'_> {
             ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(list)) => {
                 let mut out = Vec::new();
                 for schema in list {
-                    out.extend(self.inner(schema, at, depth + 1)?);
+                    out.extend(self.fit_inner(schema, at, depth + 1)?);
                 }
                 Ok((!out.is_empty()).then_some(Value::Array(out)))
             }
             ("items" | "not" | "contains" | "propertyNames" | "if" | "then" | "else", schema) => {
                 let at = if keyword == "items" { format!("{at}[]") } else { at.to_owned() };
-                self.inner(schema, &at, depth + 1)
+                self.fit_inner(schema, &at, depth + 1)
             }
-            ("additionalProperties", schema @ Value::Object(_)) => self.inner(schema, at, depth + 1),
+            ("additionalProperties", schema @ Value::Object(_)) => self.fit_inner(schema, at, depth + 1),
             (_, value) => Ok(Some(value)),
         }
     }
 
     /// Old and lax spellings in those of today, which all vendors read.
-    fn respell(&self, mut schema: Map<String, Value>) -> Map<String, Value> {
+    fn normalise_keywords(&self, mut schema: Map<String, Value>) -> Map<String, Value> {
         for (exclusive, plain) in [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")] {
             // Draft 4 has a flag here.
             match schema.get(exclusive) {
@@ -149,19 +149,19 @@ impl Shaper<'_> {
             schema.shift_remove("items");
             schema.insert("prefixItems".to_owned(), tuple.into());
         }
-        if self.only() {
-            self.respell_for_few(&mut schema);
+        if self.has_keyword_list() {
+            self.replace_unsupported(&mut schema);
         }
-        self.types(&mut schema);
+        self.fix_types(&mut schema);
         schema
     }
 
-    fn only(&self) -> bool {
-        matches!(self.limits.keywords, Keywords::Only(_))
+    fn has_keyword_list(&self) -> bool {
+        matches!(self.limits.keywords, AllowedKeywords::Only(_))
     }
 
     /// For a family that takes few keywords: others that mean nearly the same.
-    fn respell_for_few(&self, schema: &mut Map<String, Value>) {
+    fn replace_unsupported(&self, schema: &mut Map<String, Value>) {
         if let Some(forms) = schema.shift_remove("oneOf") {
             schema.entry("anyOf").or_insert(forms);
         }
@@ -184,7 +184,7 @@ impl Shaper<'_> {
     }
 
     /// Types that exist; and one at a time where a list of them is not taken.
-    fn types(&self, schema: &mut Map<String, Value>) {
+    fn fix_types(&self, schema: &mut Map<String, Value>) {
         const TYPES: &[&str] = &["string", "number", "integer", "boolean", "object", "array", "null"];
         let known = |kind: &Value| kind.as_str().is_some_and(|kind| TYPES.contains(&kind));
         match schema.get_mut("type") {
@@ -194,7 +194,7 @@ impl Shaper<'_> {
                 match &kinds[..] {
                     [] => drop(schema.shift_remove("type")),
                     [kind] => drop(schema.insert("type".to_owned(), kind.clone())),
-                    _ if self.only() => one_type(schema, &kinds),
+                    _ if self.has_keyword_list() => split_types(schema, &kinds),
                     _ => {}
                 }
             }
@@ -204,7 +204,7 @@ impl Shaper<'_> {
     }
 
     /// Lists say what they hold: some vendors refuse them otherwise.
-    fn lists(&self, schema: &mut Map<String, Value>) {
+    fn fix_lists(&self, schema: &mut Map<String, Value>) {
         let list = match schema.get("type") {
             Some(Value::String(kind)) => kind == "array",
             Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "array"),
@@ -216,7 +216,7 @@ impl Shaper<'_> {
     }
 
     /// Names of properties that are taken, and required ones that exist.
-    fn needed(&mut self, schema: &mut Map<String, Value>, at: &str) -> Result<(), String> {
+    fn fix_required(&mut self, schema: &mut Map<String, Value>, at: &str) -> Result<(), String> {
         let needs: Vec<String> = match schema.get("required") {
             Some(Value::Array(names)) => {
                 names.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect()
@@ -224,7 +224,7 @@ impl Shaper<'_> {
             _ => Vec::new(),
         };
         let Some(Value::Object(properties)) = schema.get_mut("properties") else {
-            if self.only() {
+            if self.has_keyword_list() {
                 schema.shift_remove("required");
             }
             return Ok(());
@@ -246,7 +246,7 @@ impl Shaper<'_> {
                 ));
             }
         }
-        if self.only() {
+        if self.has_keyword_list() {
             let known: Vec<_> = needs.into_iter().filter(|name| properties.contains_key(name)).collect();
             match known.is_empty() {
                 true => drop(schema.shift_remove("required")),
@@ -258,7 +258,7 @@ impl Shaper<'_> {
 }
 
 /// The one type of several that is not null, with a word on null; or a choice between them.
-fn one_type(schema: &mut Map<String, Value>, kinds: &[Value]) {
+fn split_types(schema: &mut Map<String, Value>, kinds: &[Value]) {
     let real: Vec<_> = kinds.iter().filter(|kind| *kind != "null").cloned().collect();
     match &real[..] {
         [kind] => {
@@ -273,7 +273,7 @@ fn one_type(schema: &mut Map<String, Value>, kinds: &[Value]) {
     }
 }
 
-fn words_of_deep(schema: &Map<String, Value>) -> String {
+fn describe_deep_schema(schema: &Map<String, Value>) -> String {
     let kind = schema.get("type").and_then(Value::as_str).unwrap_or("any JSON");
     format!("{kind}, not described further")
 }

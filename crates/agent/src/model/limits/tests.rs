@@ -2,29 +2,30 @@ use serde_json::json;
 
 use super::*;
 
-const FAMILIES: [Family; 4] = [Family::OpenAi, Family::Compatible, Family::Anthropic, Family::Gemini];
+const FAMILIES: [VendorFamily; 4] =
+    [VendorFamily::OpenAi, VendorFamily::Compatible, VendorFamily::Anthropic, VendorFamily::Gemini];
 
 fn spec(schema: Value) -> ToolSpec {
     ToolSpec { name: "add".to_owned(), description: "Adds.".to_owned(), schema }
 }
 
-fn sent(family: Family, schema: Value) -> (ToolSpec, Vec<String>) {
-    match fit(family, &spec(schema.clone())) {
-        Fit::Sent(tool, moved) => ((*tool).clone(), moved),
-        Fit::LeftOut(why) => panic!("{family:?} left {schema} out: {why}"),
+fn sent(family: VendorFamily, schema: Value) -> (ToolSpec, Vec<String>) {
+    match fit_tool(family, &spec(schema.clone())) {
+        FitResult::Sent(tool, moved) => ((*tool).clone(), moved),
+        FitResult::LeftOut(why) => panic!("{family:?} left {schema} out: {why}"),
     }
 }
 
 /// One property, as it is sent.
-fn property(family: Family, schema: Value) -> Value {
+fn property(family: VendorFamily, schema: Value) -> Value {
     let (tool, _) = sent(family, json!({ "type": "object", "properties": { "p": schema } }));
     tool.schema["properties"]["p"].clone()
 }
 
-fn left_out(family: Family, schema: Value) -> String {
-    match fit(family, &spec(schema)) {
-        Fit::LeftOut(why) => why,
-        Fit::Sent(tool, _) => panic!("{family:?} takes {}", tool.schema),
+fn left_out(family: VendorFamily, schema: Value) -> String {
+    match fit_tool(family, &spec(schema)) {
+        FitResult::LeftOut(why) => why,
+        FitResult::Sent(tool, _) => panic!("{family:?} takes {}", tool.schema),
     }
 }
 
@@ -49,23 +50,23 @@ fn what_everybody_takes_stays_as_it_is() {
 #[test]
 fn names_must_fit() {
     for (family, name, fits) in [
-        (Family::OpenAi, "x".repeat(64), true),
-        (Family::OpenAi, "x".repeat(65), false),
-        (Family::Anthropic, "x".repeat(128), true),
-        (Family::Anthropic, "x".repeat(129), false),
-        (Family::Gemini, "x".repeat(64), true),
-        (Family::Gemini, "x".repeat(65), false),
-        (Family::Gemini, "1st".to_owned(), true),
-        (Family::Gemini, format!("1{}", "x".repeat(60)), true),
-        (Family::Gemini, format!("1{}", "x".repeat(61)), false),
-        (Family::Gemini, "_1st".to_owned(), true),
-        (Family::OpenAi, "1st".to_owned(), true),
-        (Family::OpenAi, "a.b".to_owned(), false),
-        (Family::Compatible, "a b".to_owned(), false),
-        (Family::Compatible, String::new(), false),
+        (VendorFamily::OpenAi, "x".repeat(64), true),
+        (VendorFamily::OpenAi, "x".repeat(65), false),
+        (VendorFamily::Anthropic, "x".repeat(128), true),
+        (VendorFamily::Anthropic, "x".repeat(129), false),
+        (VendorFamily::Gemini, "x".repeat(64), true),
+        (VendorFamily::Gemini, "x".repeat(65), false),
+        (VendorFamily::Gemini, "1st".to_owned(), true),
+        (VendorFamily::Gemini, format!("1{}", "x".repeat(60)), true),
+        (VendorFamily::Gemini, format!("1{}", "x".repeat(61)), false),
+        (VendorFamily::Gemini, "_1st".to_owned(), true),
+        (VendorFamily::OpenAi, "1st".to_owned(), true),
+        (VendorFamily::OpenAi, "a.b".to_owned(), false),
+        (VendorFamily::Compatible, "a b".to_owned(), false),
+        (VendorFamily::Compatible, String::new(), false),
     ] {
         let tool = ToolSpec { name: name.clone(), ..spec(json!({})) };
-        assert_eq!(matches!(fit(family, &tool), Fit::Sent(..)), fits, "{family:?} {name}");
+        assert_eq!(matches!(fit_tool(family, &tool), FitResult::Sent(..)), fits, "{family:?} {name}");
     }
 }
 
@@ -120,7 +121,7 @@ fn a_choice_at_the_top_is_said_in_words() {
         assert_eq!(tool.schema["required"], json!(["id", "route", "file", "line"]), "{family:?}");
         assert_eq!(tool.description, "Adds.");
     }
-    let (tool, _) = sent(Family::OpenAi, json!({ "enum": [{ "a": 1 }], "not": { "required": ["b"] } }));
+    let (tool, _) = sent(VendorFamily::OpenAi, json!({ "enum": [{ "a": 1 }], "not": { "required": ["b"] } }));
     assert_eq!(tool.description, "Adds. (one of {\"a\":1}; must not be {\"required\":[\"b\"]})");
 }
 
@@ -199,10 +200,10 @@ fn what_gemini_does_not_take_is_said_in_words() {
             json!({ "type": "string", "description": "(for example \"tea\")" }),
         ),
     ] {
-        assert_eq!(property(Family::Gemini, schema.clone()), want, "{schema}");
+        assert_eq!(property(VendorFamily::Gemini, schema.clone()), want, "{schema}");
     }
     let (_, moved) = sent(
-        Family::Gemini,
+        VendorFamily::Gemini,
         json!({ "properties": { "a": { "items": { "pattern": "x" }, "type": "array" } }, "additionalProperties": false }),
     );
     assert_eq!(moved, ["a[]: must match x", "the arguments: no other properties"]);
@@ -218,17 +219,17 @@ fn a_property_may_be_named_like_a_keyword() {
         let names: Vec<_> = tool.schema["properties"].as_object().unwrap().keys().collect();
         // A dollar sign is none of Anthropic's letters.
         let want: &[&str] = match family {
-            Family::Anthropic => &["pattern", "definitions", "description", "required"],
+            VendorFamily::Anthropic => &["pattern", "definitions", "description", "required"],
             _ => &["pattern", "$ref", "definitions", "description", "required"],
         };
         assert_eq!(names, want, "{family:?}");
-        assert_eq!(moved.len(), usize::from(family == Family::Anthropic));
+        assert_eq!(moved.len(), usize::from(family == VendorFamily::Anthropic));
     }
 }
 
 #[test]
 fn lax_and_old_spellings_become_those_of_today_for_all() {
-    for family in [Family::OpenAi, Family::Compatible, Family::Anthropic] {
+    for family in [VendorFamily::OpenAi, VendorFamily::Compatible, VendorFamily::Anthropic] {
         for (schema, want) in [
             (json!({ "type": "array" }), json!({ "type": "array", "items": {} })),
             (json!({ "type": "any" }), json!({})),
@@ -256,7 +257,7 @@ fn lax_and_old_spellings_become_those_of_today_for_all() {
 #[test]
 fn grammars_get_no_patterns() {
     let (tool, _) = sent(
-        Family::Compatible,
+        VendorFamily::Compatible,
         json!({ "properties": { "a": { "type": "string", "pattern": "a+", "not": { "const": "aa" } } } }),
     );
     assert_eq!(
@@ -264,7 +265,7 @@ fn grammars_get_no_patterns() {
         json!({ "type": "string", "description": "(must match a+; must not be {\"const\":\"aa\"})" })
     );
     assert_eq!(
-        property(Family::OpenAi, json!({ "type": "string", "pattern": "a+" })),
+        property(VendorFamily::OpenAi, json!({ "type": "string", "pattern": "a+" })),
         json!({ "type": "string", "pattern": "a+" })
     );
 }
@@ -272,12 +273,12 @@ fn grammars_get_no_patterns() {
 #[test]
 fn anthropic_takes_some_names_of_properties_only() {
     let schema = |required: Value| json!({ "type": "object", "properties": { "a b": {}, "ok.1-2_": {}, "x".repeat(65): {} }, "required": required });
-    let (tool, moved) = sent(Family::Anthropic, schema(json!([])));
+    let (tool, moved) = sent(VendorFamily::Anthropic, schema(json!([])));
     assert_eq!(tool.schema["properties"], json!({ "ok.1-2_": {} }));
     assert_eq!(moved.len(), 2);
-    let why = left_out(Family::Anthropic, schema(json!(["a b"])));
+    let why = left_out(VendorFamily::Anthropic, schema(json!(["a b"])));
     assert_eq!(why, "it needs the property \"a b\", a name that is not taken");
-    assert_eq!(sent(Family::OpenAi, schema(json!(["a b"]))).1, Vec::<String>::new());
+    assert_eq!(sent(VendorFamily::OpenAi, schema(json!(["a b"]))).1, Vec::<String>::new());
 }
 
 #[test]
@@ -318,11 +319,11 @@ fn references_that_grow_without_end_leave_the_tool_out() {
     let schema =
         json!({ "type": "object", "properties": { "p": { "$ref": "#/$defs/d0" } }, "$defs": definitions });
     assert_eq!(
-        left_out(Family::OpenAi, schema),
+        left_out(VendorFamily::OpenAi, schema),
         "its schema is too large once its references are written out"
     );
     let itself = json!({ "$ref": "#" });
-    assert_eq!(sent(Family::OpenAi, itself).0.schema, json!({ "type": "object", "properties": {} }));
+    assert_eq!(sent(VendorFamily::OpenAi, itself).0.schema, json!({ "type": "object", "properties": {} }));
 }
 
 #[test]
@@ -333,8 +334,8 @@ fn a_long_text_that_is_referred_to_many_times_leaves_the_tool_out() {
         json!({ "type": "object", "properties": properties,
             "$defs": { "long": { "type": "string", "description": "x".repeat(8 * 1024) } } })
     };
-    assert!(inline::inline(&schema(100)).is_ok());
-    let (uses, large) = (200, inline::inline(&schema(200)).unwrap_err());
+    assert!(inline::inline_references(&schema(100)).is_ok());
+    let (uses, large) = (200, inline::inline_references(&schema(200)).unwrap_err());
     assert!(uses * 10 < inline::MAX_VALUES, "its values alone are few");
     assert_eq!(large, "its schema is too large once its references are written out");
     for family in FAMILIES {
@@ -346,8 +347,8 @@ fn a_long_text_that_is_referred_to_many_times_leaves_the_tool_out() {
 fn size_and_depth_are_bounded() {
     let long =
         |bytes: usize| json!({ "properties": { "p": { "type": "string", "title": "x".repeat(bytes) } } });
-    assert!(left_out(Family::OpenAi, long(MAX_SCHEMA)).starts_with("its schema has "));
-    sent(Family::OpenAi, long(MAX_SCHEMA - 200));
+    assert!(left_out(VendorFamily::OpenAi, long(MAX_SCHEMA)).starts_with("its schema has "));
+    sent(VendorFamily::OpenAi, long(MAX_SCHEMA - 200));
 
     let deep = |depth: usize| {
         (0..depth).fold(
@@ -362,30 +363,33 @@ fn size_and_depth_are_bounded() {
         assert!(cut.schema.to_string().contains("(string, not described further)"), "{}", cut.schema);
         assert_eq!(moved.len(), 1);
     }
-    assert!(matches!(fit(Family::OpenAi, &spec(deep(200))), Fit::LeftOut(_)));
+    assert!(matches!(fit_tool(VendorFamily::OpenAi, &spec(deep(200))), FitResult::LeftOut(_)));
 
     let tool = ToolSpec { description: "é".repeat(MAX_DESCRIPTION), ..spec(json!({})) };
-    let Fit::Sent(tool, _) = fit(Family::OpenAi, &tool) else { panic!() };
+    let FitResult::Sent(tool, _) = fit_tool(VendorFamily::OpenAi, &tool) else { panic!() };
     assert!(tool.description.len() <= MAX_DESCRIPTION);
 }
 
 #[test]
 fn the_number_of_tools_is_bounded_and_what_is_left_out_is_told() {
-    let fits = Fits::default();
+    let fits = FitCache::default();
     let tool = |name: String| Arc::new(ToolSpec { name, ..spec(json!({})) });
     let mut tools: Vec<_> = (0..130).map(|at| tool(format!("t{at}"))).collect();
     tools[5] = tool("a.b".to_owned());
-    for (family, most) in
-        [(Family::OpenAi, 128), (Family::Compatible, 128), (Family::Gemini, 128), (Family::Anthropic, 129)]
-    {
-        let fitted = fit_all(&fits, family, "m", &tools);
+    for (family, most) in [
+        (VendorFamily::OpenAi, 128),
+        (VendorFamily::Compatible, 128),
+        (VendorFamily::Gemini, 128),
+        (VendorFamily::Anthropic, 129),
+    ] {
+        let fitted = fit_tools(&fits, family, "m", &tools);
         assert_eq!((fitted.tools.len(), fitted.left_out.len()), (most, 130 - most), "{family:?}");
         assert_eq!(fitted.left_out[0].0, "a.b");
     }
-    let fitted = fit_all(&fits, Family::OpenAi, "m", &tools);
+    let fitted = fit_tools(&fits, VendorFamily::OpenAi, "m", &tools);
     assert_eq!(fitted.left_out[1], ("t129".to_owned(), "there are more than 128 tools".to_owned()));
     let many: Vec<_> = (0..257).map(|at| tool(format!("t{at}"))).collect();
-    assert_eq!(fit_all(&fits, Family::Anthropic, "m", &many).tools.len(), 256);
+    assert_eq!(fit_tools(&fits, VendorFamily::Anthropic, "m", &many).tools.len(), 256);
 }
 
 #[test]
@@ -404,7 +408,7 @@ fn fitting_twice_is_fitting_once() {
     for family in FAMILIES {
         let (once, moved) = sent(family, schema.clone());
         assert!(!moved.is_empty());
-        assert_eq!(fit(family, &once), Fit::Sent(Arc::new(once.clone()), vec![]), "{family:?}");
+        assert_eq!(fit_tool(family, &once), FitResult::Sent(Arc::new(once.clone()), vec![]), "{family:?}");
         assert!(
             once.description.starts_with("Adds. (give exactly one of: a, or b; All of it"),
             "{}",
@@ -424,7 +428,7 @@ fn nonsense_never_panics() {
         json!({ "properties": { "a": { "allOf": [] , "oneOf": [true, false], "examples": [] } } }),
     ] {
         for family in FAMILIES {
-            drop(fit(family, &spec(schema.clone())));
+            drop(fit_tool(family, &spec(schema.clone())));
         }
     }
 }

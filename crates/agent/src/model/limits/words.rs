@@ -34,12 +34,12 @@ const SILENT: &[&str] = &[
 ];
 
 /// A keyword and its value as a sentence; None where there is nothing to say.
-pub(super) fn say(keyword: &str, value: &Value) -> Option<String> {
-    let json = || json(value);
+pub(super) fn describe_keyword(keyword: &str, value: &Value) -> Option<String> {
+    let json = || json_text(value);
     Some(match (keyword, value) {
         (silent, _) if SILENT.contains(&silent) || silent.starts_with("x-") => return None,
-        ("pattern", Value::String(pattern)) => format!("must match {}", cut(pattern)),
-        ("format", Value::String(format)) => format!("in the format {}", cut(format)),
+        ("pattern", Value::String(pattern)) => format!("must match {}", truncate_value(pattern)),
+        ("format", Value::String(format)) => format!("in the format {}", truncate_value(format)),
         ("minLength", _) => format!("at least {} characters", json()),
         ("maxLength", _) => format!("at most {} characters", json()),
         ("minItems", _) => format!("at least {} items", json()),
@@ -59,11 +59,11 @@ pub(super) fn say(keyword: &str, value: &Value) -> Option<String> {
         ("nullable", _) => "may be null".to_owned(),
         ("const", _) => format!("must be {}", json()),
         ("enum", Value::Array(values)) => {
-            let values: Vec<_> = values.iter().map(self::json).collect();
-            format!("one of {}", cut(&values.join(", ")))
+            let values: Vec<_> = values.iter().map(self::json_text).collect();
+            format!("one of {}", truncate_value(&values.join(", ")))
         }
         ("default", _) => format!("{} if not given", json()),
-        ("examples", Value::Array(values)) => format!("for example {}", self::json(values.first()?)),
+        ("examples", Value::Array(values)) => format!("for example {}", self::json_text(values.first()?)),
         ("example", _) => format!("for example {}", json()),
         ("prefixItems", Value::Array(items)) => format!("a list of {} values in a fixed order", items.len()),
         ("not", _) => format!("must not be {}", json()),
@@ -83,11 +83,11 @@ pub(super) fn say(keyword: &str, value: &Value) -> Option<String> {
     })
 }
 
-fn json(value: &Value) -> String {
-    cut(&value.to_string())
+fn json_text(value: &Value) -> String {
+    truncate_value(&value.to_string())
 }
 
-fn cut(text: &str) -> String {
+fn truncate_value(text: &str) -> String {
     if text.len() <= MAX_JSON {
         return text.to_owned();
     }
@@ -95,7 +95,7 @@ fn cut(text: &str) -> String {
 }
 
 /// A description with sentences after it, not longer than that.
-pub(super) fn append(description: &str, said: &[String], most: usize) -> String {
+pub(super) fn append_notes(description: &str, said: &[String], most: usize) -> String {
     let mut words = said.join("; ");
     if words.len() > MAX_WORDS {
         words.truncate(words.floor_char_boundary(MAX_WORDS));
@@ -119,12 +119,12 @@ mod tests {
 
     #[test]
     fn words_are_bounded() {
-        let long = say("pattern", &json!("x".repeat(1_000))).unwrap();
+        let long = describe_keyword("pattern", &json!("x".repeat(1_000))).unwrap();
         assert_eq!(long.len(), "must match ".len() + MAX_JSON + '…'.len_utf8());
         let many = vec!["é".repeat(MAX_WORDS)];
-        assert_eq!(append("", &many, 1_000_000).len(), MAX_WORDS + "(…)".len());
-        assert_eq!(append("Does it.  ", &["once".to_owned()], 100), "Does it. (once)");
-        assert_eq!(append("abcdefghij", &["once".to_owned()], 12), "abcd (once)");
+        assert_eq!(append_notes("", &many, 1_000_000).len(), MAX_WORDS + "(…)".len());
+        assert_eq!(append_notes("Does it.  ", &["once".to_owned()], 100), "Does it. (once)");
+        assert_eq!(append_notes("abcdefghij", &["once".to_owned()], 12), "abcd (once)");
     }
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
             ("examples", json!([])),
             ("neverHeardOf", json!(1)),
         ] {
-            assert_eq!(say(keyword, &value), None, "{keyword}");
+            assert_eq!(describe_keyword(keyword, &value), None, "{keyword}");
         }
     }
 }

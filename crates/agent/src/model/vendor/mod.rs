@@ -3,8 +3,8 @@
 //! What `genai` 0.7.2 leaves to us: Gemini's calls come as values, so their numbers may be spelled anew; Anthropic's keep
 //! their text. Its buffers have no bound of their own; what comes out of them is counted here.
 
-mod answer;
 mod request;
+mod response;
 
 use std::sync::Arc;
 
@@ -17,33 +17,33 @@ use genai::{
     resolver::{AuthData, Endpoint},
     webc::{self, StreamTimeout},
 };
-use toolyard_core::ports::Ids;
+use toolyard_core::ports::IdGenerator;
 use toolyard_protocol::chat::sampling::SamplingOption;
 
 use super::{
-    Bounds, Model, ModelError, ModelInfo, ModelRequest, ModelStream, ModelTrouble,
-    limits::{Family, Fits},
+    Model, ModelError, ModelErrorKind, ModelInfo, ModelRequest, ModelStream, RequestPolicy,
+    errors::ModelTarget,
+    limits::{FitCache, VendorFamily},
     retry,
-    trouble::Whom,
 };
-use answer::Answer;
+use response::VendorResponse;
 
 /// A vendor with a protocol of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum VendorKind {
     Anthropic,
     Gemini,
 }
 
-impl Kind {
-    pub(super) const fn family(self) -> Family {
+impl VendorKind {
+    pub(super) const fn family(self) -> VendorFamily {
         match self {
-            Self::Anthropic => Family::Anthropic,
-            Self::Gemini => Family::Gemini,
+            Self::Anthropic => VendorFamily::Anthropic,
+            Self::Gemini => VendorFamily::Gemini,
         }
     }
 
-    const fn adapter(self) -> AdapterKind {
+    const fn adapter_kind(self) -> AdapterKind {
         match self {
             Self::Anthropic => AdapterKind::Anthropic,
             Self::Gemini => AdapterKind::Gemini,
@@ -56,26 +56,26 @@ pub(super) struct VendorModel {
     pub(super) info: ModelInfo,
     /// What the vendor calls it.
     pub(super) model: String,
-    pub(super) kind: Kind,
-    pub(super) fits: Arc<Fits>,
-    pub(super) whom: Whom,
+    pub(super) kind: VendorKind,
+    pub(super) fits: Arc<FitCache>,
+    pub(super) target: ModelTarget,
     pub(super) client: Client,
-    pub(super) bounds: Bounds,
-    pub(super) ids: Arc<dyn Ids>,
+    pub(super) bounds: RequestPolicy,
+    pub(super) ids: Arc<dyn IdGenerator>,
 }
 
 impl std::fmt::Debug for VendorModel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("VendorModel")
             .field("info", &self.info)
-            .field("whom", &self.whom)
+            .field("whom", &self.target)
             .finish_non_exhaustive()
     }
 }
 
 #[async_trait]
 impl Model for VendorModel {
-    fn about(&self) -> &ModelInfo {
+    fn info(&self) -> &ModelInfo {
         &self.info
     }
 
@@ -85,7 +85,7 @@ impl Model for VendorModel {
             | SamplingOption::Stop
             | SamplingOption::ReasoningEffort
             | SamplingOption::JsonSchema => true,
-            SamplingOption::Seed => self.kind == Kind::Gemini,
+            SamplingOption::Seed => self.kind == VendorKind::Gemini,
             // Neither has the first; `genai` does not send the others.
             SamplingOption::JsonObject
             | SamplingOption::FrequencyPenalty
@@ -95,34 +95,39 @@ impl Model for VendorModel {
 
     async fn ask(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         let (request, options) =
-            request::request(&self.info.id, &self.model, self.kind, &self.fits, &request);
+            request::chat_request(&self.info.id, &self.model, self.kind, &self.fits, &request);
         let options = options
             .with_stream_header_timeout(self.bounds.first_byte)
             .with_stream_read_timeout(self.bounds.idle);
-        retry::ask(&self.bounds, &*self.ids, || self.attempt(request.clone(), &options)).await
+        retry::ask_with_retry(&self.bounds, &*self.ids, || self.send_request(request.clone(), &options)).await
     }
 }
 
 impl VendorModel {
-    async fn attempt(&self, request: ChatRequest, options: &ChatOptions) -> Result<ModelStream, ModelError> {
-        let key = self.whom.key.as_ref().map(|key| key.expose()).unwrap_or_default();
+    async fn send_request(
+        &self,
+        request: ChatRequest,
+        options: &ChatOptions,
+    ) -> Result<ModelStream, ModelError> {
+        let key = self.target.key.as_ref().map(|key| key.expose()).unwrap_or_default();
         let target = ServiceTarget {
-            endpoint: Endpoint::from_owned(self.whom.url.as_str()),
+            endpoint: Endpoint::from_owned(self.target.url.as_str()),
             auth: AuthData::from_single(key),
-            model: ModelIden::new(self.kind.adapter(), self.model.as_str()),
+            model: ModelIden::new(self.kind.adapter_kind(), self.model.as_str()),
         };
         let came = self.client.exec_chat_stream(target, request, Some(options)).await;
-        let came = came.map_err(|error| trouble(&self.whom, &self.bounds, &error))?;
-        let answer = Answer::new(self.info.id.clone(), self.kind, self.whom.clone(), self.ids.clone());
-        let (whom, bounds) = (self.whom.clone(), self.bounds.clone());
+        let came = came.map_err(|error| convert_error(&self.target, &self.bounds, &error))?;
+        let answer =
+            VendorResponse::new(self.info.id.clone(), self.kind, self.target.clone(), self.ids.clone());
+        let (whom, bounds) = (self.target.clone(), self.bounds.clone());
         let events = stream::unfold(Some((came.stream, answer)), move |state| {
             let (whom, bounds) = (whom.clone(), bounds.clone());
             async move {
                 let (mut events, mut answer) = state?;
                 let (out, more) = match events.next().await {
-                    Some(Ok(event)) => answer.take(event),
-                    Some(Err(error)) => (vec![Err(trouble(&whom, &bounds, &error))], false),
-                    None => (vec![Err(whom.broken("the answer ended without an end"))], false),
+                    Some(Ok(event)) => answer.take_event(event),
+                    Some(Err(error)) => (vec![Err(convert_error(&whom, &bounds, &error))], false),
+                    None => (vec![Err(whom.broken_error("the answer ended without an end"))], false),
                 };
                 // Dropped as soon as it ended: the connection goes with it.
                 Some((stream::iter(out), more.then_some((events, answer))))
@@ -133,46 +138,46 @@ impl VendorModel {
 }
 
 /// What `genai` says went wrong, as ours.
-fn trouble(whom: &Whom, bounds: &Bounds, error: &genai::Error) -> ModelError {
+fn convert_error(whom: &ModelTarget, bounds: &RequestPolicy, error: &genai::Error) -> ModelError {
     match error {
-        genai::Error::HttpError { status, headers, body, .. } => whom.status(*status, headers, body),
+        genai::Error::HttpError { status, headers, body, .. } => whom.status_error(*status, headers, body),
         genai::Error::WebStream { error, .. } => {
             if let Some(error) = error.downcast_ref::<genai::Error>() {
-                trouble(whom, bounds, error)
+                convert_error(whom, bounds, error)
             } else if let Some(error) = error.downcast_ref::<reqwest::Error>() {
-                whom.transport(error)
+                whom.transport_error(error)
             } else {
                 match error.downcast_ref::<StreamTimeout>() {
-                    Some(StreamTimeout::Headers) => whom.late(bounds.first_byte),
-                    Some(StreamTimeout::Read) => whom.silent(bounds.idle),
-                    None => whom.broken(&error.to_string()),
+                    Some(StreamTimeout::Headers) => whom.timeout_error(bounds.first_byte),
+                    Some(StreamTimeout::Read) => whom.idle_error(bounds.idle),
+                    None => whom.broken_error(&error.to_string()),
                 }
             }
         }
         genai::Error::WebModelCall { webc_error, .. } | genai::Error::WebAdapterCall { webc_error, .. } => {
             match webc_error {
                 webc::Error::ResponseFailedStatus { status, body, headers } => {
-                    whom.status(*status, headers, body)
+                    whom.status_error(*status, headers, body)
                 }
-                webc::Error::Reqwest(error) => whom.transport(error),
-                other => whom.broken(&other.to_string()),
+                webc::Error::Reqwest(error) => whom.transport_error(error),
+                other => whom.broken_error(&other.to_string()),
             }
         }
         genai::Error::ChatResponse { body, .. } => match body.get("error") {
-            Some(error) => whom.in_answer(error),
+            Some(error) => whom.stream_error(error),
             // Gemini says nothing at all where it holds the whole answer back.
             None if body.get("finishReason").is_some() => {
                 let text = format!("{} holds its answer to this back; ask in other words.", whom.id);
-                whom.error(ModelTrouble::Refused, text, Some(&body.to_string()))
+                whom.new_error(ModelErrorKind::Refused, text, Some(&body.to_string()))
             }
-            None => whom.in_answer(body),
+            None => whom.stream_error(body),
         },
         genai::Error::StreamParse { .. } | genai::Error::JsonValueExt(_) | genai::Error::SerdeJson(_) => {
-            whom.broken(&error.to_string())
+            whom.broken_error(&error.to_string())
         }
         other => {
             let text = format!("{} cannot be asked this.", whom.id);
-            whom.error(ModelTrouble::Refused, text, Some(&other.to_string()))
+            whom.new_error(ModelErrorKind::Refused, text, Some(&other.to_string()))
         }
     }
 }

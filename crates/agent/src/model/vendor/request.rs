@@ -5,15 +5,15 @@ use genai::chat::{
     ReasoningEffort as Effort, Tool, ToolCall, ToolChoice as Choice, ToolName, ToolResponse,
 };
 use serde_json::{Value, json};
-use toolyard_protocol::chat::sampling::{ReasoningEffort, ResponseFormat, Sampling};
+use toolyard_protocol::chat::sampling::{ReasoningEffort, ResponseFormat, SamplingParams};
 
-use super::Kind;
+use super::VendorKind;
 use crate::{
-    message::{Assistant, FileData, Message, Part, ToolAnswer},
+    message::{AssistantMessage, FileData, ModelMessage, ToolAnswer, UserPart},
     model::{
         ModelRequest, ToolChoice,
         ids::WireIds,
-        limits::{self, Fits, LETTER_PREFIX, needs_prefix},
+        limits::{self, FitCache, LETTER_PREFIX, needs_prefix},
     },
 };
 
@@ -25,10 +25,10 @@ const RESERVED: &[&str] =
 const OURS: &str = "__ours";
 
 /// A tool's name as it is sent.
-fn to_wire(kind: Kind, name: &str) -> String {
+fn to_wire_name(kind: VendorKind, name: &str) -> String {
     if RESERVED.contains(&name) {
         format!("{name}{OURS}")
-    } else if kind == Kind::Gemini && needs_prefix(name) {
+    } else if kind == VendorKind::Gemini && needs_prefix(name) {
         format!("{LETTER_PREFIX}{name}")
     } else {
         name.to_owned()
@@ -36,32 +36,34 @@ fn to_wire(kind: Kind, name: &str) -> String {
 }
 
 /// The tool's name that was sent so.
-pub(super) fn from_wire(kind: Kind, name: &str) -> &str {
+pub(super) fn from_wire_name(kind: VendorKind, name: &str) -> &str {
     let name = name.strip_suffix(OURS).filter(|name| RESERVED.contains(name)).unwrap_or(name);
-    name.strip_prefix(LETTER_PREFIX).filter(|_| kind == Kind::Gemini).unwrap_or(name)
+    name.strip_prefix(LETTER_PREFIX).filter(|_| kind == VendorKind::Gemini).unwrap_or(name)
 }
 
 /// What is asked of `model`, which we call `id`.
-pub(super) fn request(
+pub(super) fn chat_request(
     id: &str,
     model: &str,
-    kind: Kind,
-    fits: &Fits,
+    kind: VendorKind,
+    fits: &FitCache,
     request: &ModelRequest,
 ) -> (ChatRequest, ChatOptions) {
-    let fitted = limits::fit_all(fits, kind.family(), id, &request.tools).tools;
+    let fitted = limits::fit_tools(fits, kind.family(), id, &request.tools).tools;
     let tools: Vec<_> = fitted
         .iter()
         .map(|tool| {
-            Tool::new(ToolName::Custom(to_wire(kind, &tool.name)))
+            Tool::new(ToolName::Custom(to_wire_name(kind, &tool.name)))
                 .with_description(tool.description.clone())
                 .with_schema(tool.schema.clone())
         })
         .collect();
     let mut ids = WireIds::default();
-    let messages = request.messages.iter().filter_map(|said| message(id, kind, said, &mut ids)).collect();
-    let mut options =
-        ChatOptions::default().with_capture_usage(true).with_capture_reasoning_content(thinks(kind, model));
+    let messages =
+        request.messages.iter().filter_map(|said| chat_message(id, kind, said, &mut ids)).collect();
+    let mut options = ChatOptions::default()
+        .with_capture_usage(true)
+        .with_capture_reasoning_content(supports_thinking(kind, model));
     let mut chat = ChatRequest::new(messages);
     chat.system = request.system.clone();
     if !tools.is_empty() {
@@ -78,10 +80,10 @@ pub(super) fn request(
     if let Some(temperature) = request.temperature {
         options = options.with_temperature(temperature);
     }
-    (chat, sampling(options, &request.sampling))
+    (chat, with_sampling(options, &request.sampling))
 }
 
-fn sampling(mut options: ChatOptions, sampling: &Sampling) -> ChatOptions {
+fn with_sampling(mut options: ChatOptions, sampling: &SamplingParams) -> ChatOptions {
     options.top_p = sampling.top_p;
     options.stop_sequences.clone_from(&sampling.stop);
     options.seed = sampling.seed.map(gemini_seed);
@@ -108,41 +110,46 @@ fn gemini_seed(seed: i64) -> u64 {
 }
 
 /// Whether thoughts may be asked for. Gemini refuses the question for models that have none.
-fn thinks(kind: Kind, model: &str) -> bool {
+fn supports_thinking(kind: VendorKind, model: &str) -> bool {
     let old = |model: &str| model.starts_with("1.") || model.starts_with("2.0");
     match kind {
-        Kind::Anthropic => true,
-        Kind::Gemini => model.strip_prefix("gemini-").is_some_and(|version| !old(version)),
+        VendorKind::Anthropic => true,
+        VendorKind::Gemini => model.strip_prefix("gemini-").is_some_and(|version| !old(version)),
     }
 }
 
-fn message(id: &str, kind: Kind, message: &Message, ids: &mut WireIds) -> Option<ChatMessage> {
+fn chat_message(
+    id: &str,
+    kind: VendorKind,
+    message: &ModelMessage,
+    ids: &mut WireIds,
+) -> Option<ChatMessage> {
     match message {
-        Message::User(parts) => {
+        ModelMessage::User(parts) => {
             let parts: Vec<_> = parts.iter().map(|part| user_part(kind, part)).collect();
             Some(ChatMessage::user(MessageContent::from_parts(parts)))
         }
-        Message::Assistant(said) => {
-            let parts = assistant(id, kind, said, ids);
+        ModelMessage::Assistant(said) => {
+            let parts = assistant_parts(id, kind, said, ids);
             (!parts.is_empty()).then(|| ChatMessage::assistant(MessageContent::from_parts(parts)))
         }
-        Message::Tools(answers) if answers.is_empty() => None,
-        Message::Tools(answers) => {
+        ModelMessage::Tools(answers) if answers.is_empty() => None,
+        ModelMessage::Tools(answers) => {
             let parts: Vec<_> = answers.iter().map(|answer| tool_part(kind, answer, ids)).collect();
             Some(ChatMessage::tool(MessageContent::from_parts(parts)))
         }
     }
 }
 
-fn user_part(kind: Kind, part: &Part) -> ContentPart {
+fn user_part(kind: VendorKind, part: &UserPart) -> ContentPart {
     let (media_type, data) = match part {
-        Part::Text(text) => return ContentPart::Text(text.clone()),
-        Part::File { media_type, data } => (media_type, data),
+        UserPart::Text(text) => return ContentPart::Text(text.clone()),
+        UserPart::File { media_type, data } => (media_type, data),
     };
     match data {
         FileData::Base64(data) => Binary::from_base64(media_type.as_str(), data.clone(), None).into(),
         // `genai` drops images that Anthropic shall fetch.
-        FileData::Url(url) if kind == Kind::Anthropic && media_type.starts_with("image/") => {
+        FileData::Url(url) if kind == VendorKind::Anthropic && media_type.starts_with("image/") => {
             ContentPart::from_custom(
                 json!({ "type": "image", "source": { "type": "url", "url": url } }),
                 None,
@@ -153,9 +160,14 @@ fn user_part(kind: Kind, part: &Part) -> ContentPart {
 }
 
 /// Thoughts first, then words, then calls: the order in which vendors want them back.
-fn assistant(id: &str, kind: Kind, said: &Assistant, ids: &mut WireIds) -> Vec<ContentPart> {
+fn assistant_parts(
+    id: &str,
+    kind: VendorKind,
+    said: &AssistantMessage,
+    ids: &mut WireIds,
+) -> Vec<ContentPart> {
     // Another model's signatures are not valid with this one.
-    let kept = said.kept.as_deref().filter(|kept| kept["model"] == id);
+    let kept = said.vendor_state.as_deref().filter(|kept| kept["model"] == id);
     let mut parts: Vec<ContentPart> =
         kept.and_then(|kept| serde_json::from_value(kept["parts"].clone()).ok()).unwrap_or_default();
     if !said.text.is_empty() {
@@ -165,8 +177,8 @@ fn assistant(id: &str, kind: Kind, said: &Assistant, ids: &mut WireIds) -> Vec<C
         let signatures = kept.and_then(|kept| serde_json::from_value(kept["calls"][&call.id].clone()).ok());
         let arguments = serde_json::from_str(call.arguments.get()).unwrap_or_default();
         ContentPart::ToolCall(ToolCall {
-            call_id: ids.call(&call.id),
-            fn_name: to_wire(kind, &call.name),
+            call_id: ids.assign_call_id(&call.id),
+            fn_name: to_wire_name(kind, &call.name),
             fn_arguments: if matches!(arguments, Value::Object(_)) { arguments } else { json!({}) },
             thought_signatures: signatures,
         })
@@ -175,14 +187,14 @@ fn assistant(id: &str, kind: Kind, said: &Assistant, ids: &mut WireIds) -> Vec<C
     if said.text.is_empty() && said.calls.is_empty() { Vec::new() } else { parts }
 }
 
-fn tool_part(kind: Kind, answer: &ToolAnswer, ids: &WireIds) -> ContentPart {
-    let id = ids.answer(&answer.id);
-    if kind == Kind::Anthropic && answer.is_error {
+fn tool_part(kind: VendorKind, answer: &ToolAnswer, ids: &WireIds) -> ContentPart {
+    let id = ids.result_call_id(&answer.id);
+    if kind == VendorKind::Anthropic && answer.is_error {
         let block =
             json!({ "type": "tool_result", "tool_use_id": id, "content": answer.text, "is_error": true });
         return ContentPart::from_custom(block, None);
     }
-    ToolResponse::new(id, answer.text.as_str()).with_fn_name(to_wire(kind, &answer.name)).into()
+    ToolResponse::new(id, answer.text.as_str()).with_fn_name(to_wire_name(kind, &answer.name)).into()
 }
 
 #[cfg(test)]
@@ -191,19 +203,19 @@ mod tests {
 
     #[test]
     fn names_of_vendors_tools_are_sent_as_others_and_come_back() {
-        for kind in [Kind::Anthropic, Kind::Gemini] {
+        for kind in [VendorKind::Anthropic, VendorKind::Gemini] {
             for name in RESERVED {
-                assert_ne!(to_wire(kind, name), *name);
-                assert_eq!(from_wire(kind, &to_wire(kind, name)), *name);
+                assert_ne!(to_wire_name(kind, name), *name);
+                assert_eq!(from_wire_name(kind, &to_wire_name(kind, name)), *name);
             }
-            assert_eq!(to_wire(kind, "todo__add"), "todo__add");
-            assert_eq!(from_wire(kind, "todo__ours"), "todo__ours");
+            assert_eq!(to_wire_name(kind, "todo__add"), "todo__add");
+            assert_eq!(from_wire_name(kind, "todo__ours"), "todo__ours");
             for name in ["1st", "-x", "n__1st", "n__n__", "get-weather", "_x"] {
-                assert_eq!(from_wire(kind, &to_wire(kind, name)), name);
+                assert_eq!(from_wire_name(kind, &to_wire_name(kind, name)), name);
             }
         }
-        assert_eq!(to_wire(Kind::Gemini, "1st"), "n__1st");
-        assert_eq!(to_wire(Kind::Anthropic, "1st"), "1st");
+        assert_eq!(to_wire_name(VendorKind::Gemini, "1st"), "n__1st");
+        assert_eq!(to_wire_name(VendorKind::Anthropic, "1st"), "1st");
     }
 
     #[test]
@@ -215,7 +227,7 @@ mod tests {
             ("gemini-1.5-pro", false),
             ("gemma-3-27b", false),
         ] {
-            assert_eq!(thinks(Kind::Gemini, model), want, "{model}");
+            assert_eq!(supports_thinking(VendorKind::Gemini, model), want, "{model}");
         }
     }
 }

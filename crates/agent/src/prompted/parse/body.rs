@@ -1,43 +1,43 @@
 //! The body of one call while it comes: where it ends. What is in it is read when it is whole.
 
-use super::{family::Family, limits::MAX_CALL_BYTES, markers, scan::Scan};
+use super::{family::CallFamily, limits::MAX_CALL_BYTES, markers, scan::BracketScan};
 
 /// Inside of what the end of a body does not count: an argument may well contain it.
 #[derive(Debug)]
-pub(super) enum Guard {
+pub(super) enum EndGuard {
     /// Inside of strings.
-    Scanned { scan: Box<Scan>, started: bool },
+    Scanned { scan: Box<BracketScan>, started: bool },
     /// Between these tags.
     Between { open: &'static str, close: &'static str, inside: bool },
     /// Between two of these marks.
     Delimited { mark: &'static str, inside: bool },
 }
 
-impl Guard {
-    pub(super) fn json() -> Self {
-        Self::scanned(Scan::json())
+impl EndGuard {
+    pub(super) fn for_json() -> Self {
+        Self::with_scan(BracketScan::for_json())
     }
 
-    pub(super) fn scanned(scan: Scan) -> Self {
+    pub(super) fn with_scan(scan: BracketScan) -> Self {
         Self::Scanned { scan: Box::new(scan), started: false }
     }
 
-    pub(super) const fn between(open: &'static str, close: &'static str) -> Self {
+    pub(super) const fn between_tags(open: &'static str, close: &'static str) -> Self {
         Self::Between { open, close, inside: false }
     }
 
-    pub(super) const fn delimited(mark: &'static str) -> Self {
+    pub(super) const fn between_marks(mark: &'static str) -> Self {
         Self::Delimited { mark, inside: false }
     }
 
-    fn step(&mut self, body: &str, c: char) {
+    fn push_char(&mut self, body: &str, c: char) {
         match self {
             Self::Scanned { scan, started } => {
                 // Names before the JSON may have brackets of their own, as in `N[ARGS]{…}`.
                 *started |=
                     c == '{' || (c == '[' && body.trim_start().len() == 1) || (c == '[' && is_fenced(body));
                 if *started {
-                    scan.step(c);
+                    scan.push_char(c);
                 }
             }
             Self::Between { open, close, inside } => {
@@ -84,7 +84,7 @@ pub(super) enum BodyEnd {
 
 /// What a further character did to a body.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum BodyStep {
     More,
     /// It is whole. What ended it opens something itself and must be looked at again.
     Ended {
@@ -96,52 +96,52 @@ pub(super) enum Step {
 
 /// A body.
 #[derive(Debug)]
-pub(super) struct Body {
-    pub(super) family: Family,
+pub(super) struct PartialBody {
+    pub(super) family: CallFamily,
     pub(super) name: Option<String>,
     pub(super) text: String,
-    guard: Option<Guard>,
+    guard: Option<EndGuard>,
     /// Where an end stood that did not count, and how long it was.
     passed: Option<(usize, usize)>,
     /// Over the bound: nothing is kept any more, only its end is looked for.
     tail: Option<String>,
 }
 
-impl Body {
-    pub(super) fn new(family: Family, name: Option<String>) -> Self {
+impl PartialBody {
+    pub(super) fn new(family: CallFamily, name: Option<String>) -> Self {
         Self { family, name, text: String::new(), guard: None, passed: None, tail: None }
     }
 
     /// The next character.
-    pub(super) fn step(&mut self, c: char) -> Step {
+    pub(super) fn push_char(&mut self, c: char) -> BodyStep {
         if let Some(tail) = &mut self.tail {
-            return skip(tail, c, self.family);
+            return skip_char(tail, c, self.family);
         }
         self.text.push(c);
         // White space decides nothing; asking at each of it would be slow.
         if self.guard.is_none() && !c.is_whitespace() {
-            self.guard = self.family.guard(&self.text);
+            self.guard = self.family.end_guard(&self.text);
         }
-        let Some(guard) = &mut self.guard else { return self.bounded() };
-        guard.step(&self.text, c);
+        let Some(guard) = &mut self.guard else { return self.check_length() };
+        guard.push_char(&self.text, c);
         if self.family.ends_with_json() && guard.is_complete() {
-            return Step::Ended { again: "" };
+            return BodyStep::Ended { again: "" };
         }
-        let Some(end) = self.family.ends().iter().find(|end| self.text.ends_with(**end)) else {
-            return self.bounded();
+        let Some(end) = self.family.end_markers().iter().find(|end| self.text.ends_with(**end)) else {
+            return self.check_length();
         };
         let at = self.text.len() - end.len();
         if guard.is_inside() && !guard.seems_done(&self.text[..at]) {
             self.passed.get_or_insert((at, end.len()));
-            return self.bounded();
+            return self.check_length();
         }
         self.text.truncate(at);
         let opens = matches!(*end, markers::HARMONY_START | markers::HARMONY_CHANNEL);
-        Step::Ended { again: if opens { end } else { "" } }
+        BodyStep::Ended { again: if opens { end } else { "" } }
     }
 
-    fn bounded(&self) -> Step {
-        if self.text.len() > MAX_CALL_BYTES { Step::TooLong } else { Step::More }
+    fn check_length(&self) -> BodyStep {
+        if self.text.len() > MAX_CALL_BYTES { BodyStep::TooLong } else { BodyStep::More }
     }
 
     /// Keeps nothing from here on but what may be the beginning of its end.
@@ -158,7 +158,7 @@ impl Body {
 
     /// Cuts the body at the first end that did not count, and gives back what stood behind it: nothing better came.
     pub(super) fn fall_back(&mut self) -> Option<String> {
-        if self.guard.as_ref().is_some_and(Guard::is_complete) {
+        if self.guard.as_ref().is_some_and(EndGuard::is_complete) {
             return None;
         }
         let (at, length) = self.passed.take()?;
@@ -168,36 +168,36 @@ impl Body {
     }
 }
 
-fn longest_end(family: Family) -> usize {
-    family.ends().iter().map(|end| end.len()).max().unwrap_or(0)
+fn longest_end(family: CallFamily) -> usize {
+    family.end_markers().iter().map(|end| end.len()).max().unwrap_or(0)
 }
 
 /// Looks for the end and for nothing else.
-fn skip(tail: &mut String, c: char, family: Family) -> Step {
+fn skip_char(tail: &mut String, c: char, family: CallFamily) -> BodyStep {
     tail.push(c);
-    let ends = family.ends();
+    let ends = family.end_markers();
     if ends.iter().any(|end| tail.ends_with(end)) {
-        return Step::Ended { again: "" };
+        return BodyStep::Ended { again: "" };
     }
     let longest = longest_end(family);
     if tail.len() > 4 * longest {
         let cut = tail.floor_char_boundary(tail.len().saturating_sub(longest));
         tail.drain(..cut);
     }
-    Step::More
+    BodyStep::More
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn ended(family: Family, text: &str) -> Option<String> {
-        let mut body = Body::new(family, None);
+    fn ended(family: CallFamily, text: &str) -> Option<String> {
+        let mut body = PartialBody::new(family, None);
         for c in text.chars() {
-            match body.step(c) {
-                Step::More => {}
-                Step::Ended { .. } => return Some(body.text),
-                Step::TooLong => return None,
+            match body.push_char(c) {
+                BodyStep::More => {}
+                BodyStep::Ended { .. } => return Some(body.text),
+                BodyStep::TooLong => return None,
             }
         }
         None
@@ -206,33 +206,34 @@ mod tests {
     #[test]
     fn an_end_inside_of_an_argument_does_not_count() {
         let body = r#"{"name":"w","arguments":{"t":"<tool>{}</tool>"}}"#;
-        assert_eq!(ended(Family::Plain, &format!("{body}</tool> x")).as_deref(), Some(body));
+        assert_eq!(ended(CallFamily::Plain, &format!("{body}</tool> x")).as_deref(), Some(body));
         let body = "<function=w><parameter=t></tool_call></parameter></function>";
-        assert_eq!(ended(Family::Hermes, &format!("{body}</tool_call>")).as_deref(), Some(body));
+        assert_eq!(ended(CallFamily::Hermes, &format!("{body}</tool_call>")).as_deref(), Some(body));
         let body = "call:w{t:<|\"|><tool_call|><|\"|>}";
-        assert_eq!(ended(Family::Gemma, &format!("{body}<tool_call|>")).as_deref(), Some(body));
+        assert_eq!(ended(CallFamily::Gemma, &format!("{body}<tool_call|>")).as_deref(), Some(body));
     }
 
     #[test]
     fn a_stray_quote_does_not_hide_the_end() {
         let body = r#"{"name":"w","arguments":{"t":"5" wide"}}"#;
-        assert_eq!(ended(Family::Plain, &format!("{body}</tool>")).as_deref(), Some(body));
+        assert_eq!(ended(CallFamily::Plain, &format!("{body}</tool>")).as_deref(), Some(body));
     }
 
     #[test]
     fn some_families_end_with_their_json() {
-        assert_eq!(ended(Family::Mistral, "f[ARGS]{\"a\":[1]} x").as_deref(), Some("f[ARGS]{\"a\":[1]}"));
-        assert_eq!(ended(Family::Mistral, "[{\"a\":[1]}] x").as_deref(), Some("[{\"a\":[1]}]"));
+        assert_eq!(ended(CallFamily::Mistral, "f[ARGS]{\"a\":[1]} x").as_deref(), Some("f[ARGS]{\"a\":[1]}"));
+        assert_eq!(ended(CallFamily::Mistral, "[{\"a\":[1]}] x").as_deref(), Some("[{\"a\":[1]}]"));
     }
 
     #[test]
     fn size_is_bounded_and_the_end_still_found() {
-        let mut body = Body::new(Family::Plain, None);
-        let mut steps = "x".repeat(MAX_CALL_BYTES + 1).chars().map(|c| body.step(c)).collect::<Vec<_>>();
-        assert_eq!(steps.pop(), Some(Step::TooLong));
-        assert!(steps.iter().all(|step| *step == Step::More));
+        let mut body = PartialBody::new(CallFamily::Plain, None);
+        let mut steps = "x".repeat(MAX_CALL_BYTES + 1).chars().map(|c| body.push_char(c)).collect::<Vec<_>>();
+        assert_eq!(steps.pop(), Some(BodyStep::TooLong));
+        assert!(steps.iter().all(|step| *step == BodyStep::More));
         body.skip_rest();
-        let ends: Vec<_> = format!("{}\"</tool>", "y".repeat(500)).chars().map(|c| body.step(c)).collect();
-        assert_eq!(ends.last(), Some(&Step::Ended { again: "" }));
+        let ends: Vec<_> =
+            format!("{}\"</tool>", "y".repeat(500)).chars().map(|c| body.push_char(c)).collect();
+        assert_eq!(ends.last(), Some(&BodyStep::Ended { again: "" }));
     }
 }

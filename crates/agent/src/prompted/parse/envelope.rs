@@ -6,8 +6,8 @@ use serde_json::{Value, value::RawValue};
 
 use super::{
     json, limits,
-    tools::{self, Tools},
-    wrong::Wrong,
+    problem::CallProblem,
+    tools::{self, CallableTools},
 };
 
 const NAME_KEYS: [&str; 5] = ["name", "tool", "tool_name", "function", "function_name"];
@@ -22,15 +22,15 @@ const LIST_KEY: &str = "tool_calls";
 
 /// A call that was read.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct ParsedCall {
     pub(super) name: String,
     pub(super) arguments: Box<RawValue>,
-    pub(super) form: Form,
+    pub(super) form: EnvelopeForm,
 }
 
 /// How sure it is that a call was meant, where no marker says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum EnvelopeForm {
     /// Name and arguments.
     Full,
     /// `{"tool":{…}}` with arguments that the tool has.
@@ -41,66 +41,70 @@ pub(super) enum Form {
 
 /// Something that was meant as a call.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(super) struct CallFault {
     pub(super) name: Option<String>,
-    pub(super) wrong: Wrong,
+    pub(super) problem: CallProblem,
 }
 
-impl From<Wrong> for Fault {
-    fn from(wrong: Wrong) -> Self {
-        Self { name: None, wrong }
+impl From<CallProblem> for CallFault {
+    fn from(wrong: CallProblem) -> Self {
+        Self { name: None, problem: wrong }
     }
 }
 
 /// A call, or what is wrong with it.
-pub(super) type Read = Result<Found, Fault>;
+pub(super) type CallParseResult = Result<ParsedCall, CallFault>;
 
 /// All calls of a text that is JSON, in whatever envelope.
-pub(super) fn calls(text: &str, tools: &Tools) -> Vec<Read> {
-    let text = json::bare(text);
+pub(super) fn parse_calls(text: &str, tools: &CallableTools) -> Vec<CallParseResult> {
+    let text = json::strip_wrapping(text);
     if text.is_empty() {
-        return vec![Err(Wrong::Empty.into())];
+        return vec![Err(CallProblem::Empty.into())];
     }
     let mut reads = Vec::new();
-    for value in json::values(text) {
-        match value.and_then(json::valid) {
-            Ok(valid) => read_value(&valid, tools, Inner::Allowed, &mut reads),
-            Err(wrong) => reads.push(Err(Fault { name: json::name_in(text), wrong })),
+    for value in json::split_values(text) {
+        match value.and_then(json::to_valid_json) {
+            Ok(valid) => read_value(&valid, tools, NestedEnvelopes::Allowed, &mut reads),
+            Err(wrong) => reads.push(Err(CallFault { name: json::guess_name(text), problem: wrong })),
         }
         if reads.len() > limits::MAX_CALLS {
             break;
         }
     }
     if reads.is_empty() {
-        reads.push(Err(Wrong::NotJson.into()));
+        reads.push(Err(CallProblem::NotJson.into()));
     }
     reads
 }
 
 /// A call by name, with its arguments as they were written.
-pub(super) fn named(name: &str, arguments: Result<Box<RawValue>, Wrong>, tools: &Tools) -> Read {
+pub(super) fn resolve_call(
+    name: &str,
+    arguments: Result<Box<RawValue>, CallProblem>,
+    tools: &CallableTools,
+) -> CallParseResult {
     let Some(spec) = tools.find(name) else {
         let name = name.trim().to_owned();
-        let wrong = if name.is_empty() { Wrong::NoName } else { Wrong::Unknown(name.clone()) };
-        return Err(Fault { name: Some(name).filter(|name| !name.is_empty()), wrong });
+        let wrong = if name.is_empty() { CallProblem::NoName } else { CallProblem::Unknown(name.clone()) };
+        return Err(CallFault { name: Some(name).filter(|name| !name.is_empty()), problem: wrong });
     };
     match arguments {
-        Ok(arguments) => Ok(Found { name: spec.name.clone(), arguments, form: Form::Full }),
-        Err(wrong) => Err(Fault { name: Some(spec.name.clone()), wrong }),
+        Ok(arguments) => Ok(ParsedCall { name: spec.name.clone(), arguments, form: EnvelopeForm::Full }),
+        Err(wrong) => Err(CallFault { name: Some(spec.name.clone()), problem: wrong }),
     }
 }
 
 /// Whether an envelope may hold lists and further envelopes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Inner {
+enum NestedEnvelopes {
     Allowed,
     No,
 }
 
-fn read_value(json: &str, tools: &Tools, inner: Inner, reads: &mut Vec<Read>) {
+fn read_value(json: &str, tools: &CallableTools, inner: NestedEnvelopes, reads: &mut Vec<CallParseResult>) {
     if let Ok(list) = serde_json::from_str::<Vec<&RawValue>>(json) {
         if list.is_empty() {
-            reads.push(Err(Wrong::Empty.into()));
+            reads.push(Err(CallProblem::Empty.into()));
         }
         for value in list.into_iter().take(limits::MAX_CALLS + 1) {
             reads.push(read_object(value.get(), tools));
@@ -108,72 +112,72 @@ fn read_value(json: &str, tools: &Tools, inner: Inner, reads: &mut Vec<Read>) {
         return;
     }
     let Ok(members) = serde_json::from_str::<BTreeMap<String, &RawValue>>(json) else {
-        reads.push(Err(Wrong::Shape.into()));
+        reads.push(Err(CallProblem::Shape.into()));
         return;
     };
-    match members.get(LIST_KEY).filter(|_| inner == Inner::Allowed) {
-        Some(list) => read_value(list.get(), tools, Inner::No, reads),
+    match members.get(LIST_KEY).filter(|_| inner == NestedEnvelopes::Allowed) {
+        Some(list) => read_value(list.get(), tools, NestedEnvelopes::No, reads),
         None => reads.push(read_members(&members, tools)),
     }
 }
 
-fn read_object(json: &str, tools: &Tools) -> Read {
+fn read_object(json: &str, tools: &CallableTools) -> CallParseResult {
     match serde_json::from_str::<BTreeMap<String, &RawValue>>(json) {
         Ok(members) => read_members(&members, tools),
-        Err(_) => Err(Wrong::Shape.into()),
+        Err(_) => Err(CallProblem::Shape.into()),
     }
 }
 
-fn read_members(members: &BTreeMap<String, &RawValue>, tools: &Tools) -> Read {
+fn read_members(members: &BTreeMap<String, &RawValue>, tools: &CallableTools) -> CallParseResult {
     if let Some(function) = members.get("function").filter(|function| function.get().starts_with('{')) {
         let inner = serde_json::from_str::<BTreeMap<String, &RawValue>>(function.get());
-        return inner.map_or_else(|_| Err(Wrong::Shape.into()), |inner| read_plain(&inner, tools));
+        return inner.map_or_else(|_| Err(CallProblem::Shape.into()), |inner| read_plain(&inner, tools));
     }
     read_plain(members, tools)
 }
 
-fn read_plain(members: &BTreeMap<String, &RawValue>, tools: &Tools) -> Read {
+fn read_plain(members: &BTreeMap<String, &RawValue>, tools: &CallableTools) -> CallParseResult {
     let text_of = |key: &&str| serde_json::from_str::<String>(members.get(*key)?.get()).ok();
     let Some(name) = NAME_KEYS.iter().find_map(text_of) else { return read_keyed(members, tools) };
     let given = ARGUMENT_KEYS.iter().find_map(|key| members.get(*key));
     if DEFINITION_KEYS.iter().any(|key| members.contains_key(*key))
         || given.is_some_and(|given| is_schema(given.get()))
     {
-        return Err(Fault { name: Some(name), wrong: Wrong::Definition });
+        return Err(CallFault { name: Some(name), problem: CallProblem::Definition });
     }
     match given {
-        Some(given) => named(&name, arguments(given), tools),
+        Some(given) => resolve_call(&name, given_arguments(given), tools),
         None => {
             let beside =
                 |key: &&String| !NAME_KEYS.contains(&key.as_str()) && !BESIDE_KEYS.contains(&key.as_str());
-            let read = named(&name, json::no_arguments(), tools)?;
+            let read = resolve_call(&name, json::no_arguments(), tools)?;
             if members.keys().any(|key| beside(&key)) {
-                return Err(Fault { name: Some(read.name), wrong: Wrong::Loose });
+                return Err(CallFault { name: Some(read.name), problem: CallProblem::Loose });
             }
-            Ok(Found { form: Form::Weak, ..read })
+            Ok(ParsedCall { form: EnvelopeForm::Weak, ..read })
         }
     }
 }
 
 /// `{"tool":{…}}`.
-fn read_keyed(members: &BTreeMap<String, &RawValue>, tools: &Tools) -> Read {
+fn read_keyed(members: &BTreeMap<String, &RawValue>, tools: &CallableTools) -> CallParseResult {
     let mut all = members.iter();
-    let (Some((key, value)), None) = (all.next(), all.next()) else { return Err(Wrong::NoName.into()) };
-    let Some(spec) = tools.find(key) else { return Err(Wrong::NoName.into()) };
-    let found = named(key, arguments(value), tools)?;
+    let (Some((key, value)), None) = (all.next(), all.next()) else { return Err(CallProblem::NoName.into()) };
+    let Some(spec) = tools.find(key) else { return Err(CallProblem::NoName.into()) };
+    let found = resolve_call(key, given_arguments(value), tools)?;
     let known = serde_json::from_str::<BTreeMap<String, &RawValue>>(found.arguments.get())
-        .is_ok_and(|given| given.keys().all(|name| tools::argument(spec, name).is_some()));
-    Ok(Found { form: if known { Form::Keyed } else { Form::Weak }, ..found })
+        .is_ok_and(|given| given.keys().all(|name| tools::argument_schema(spec, name).is_some()));
+    Ok(ParsedCall { form: if known { EnvelopeForm::Keyed } else { EnvelopeForm::Weak }, ..found })
 }
 
 /// Arguments as an object, or as the text of one.
-fn arguments(given: &RawValue) -> Result<Box<RawValue>, Wrong> {
+fn given_arguments(given: &RawValue) -> Result<Box<RawValue>, CallProblem> {
     if given.get() == "null" {
         return json::no_arguments();
     }
     match serde_json::from_str::<String>(given.get()) {
         Ok(text) if text.trim().is_empty() => json::no_arguments(),
-        Ok(text) if json::bare(&text).starts_with(['{', '[']) => json::arguments(&text),
+        Ok(text) if json::strip_wrapping(&text).starts_with(['{', '[']) => json::parse_arguments(&text),
         Ok(_) | Err(_) => Ok(given.to_owned()),
     }
 }

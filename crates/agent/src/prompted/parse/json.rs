@@ -1,34 +1,34 @@
-//! JSON as models write it. Repairs spelling, never makes up an end: see [`Wrong::Cut`].
+//! JSON as models write it. Repairs spelling, never makes up an end: see [`CallProblem::Cut`].
 
 use serde_json::value::RawValue;
 
-use super::{limits, markers, scan::Scan, wrong::Wrong};
+use super::{limits, markers, problem::CallProblem, scan::BracketScan};
 
 /// One value as valid JSON: as it is where it is valid, repaired where only its spelling is wrong.
-pub(super) fn valid(text: &str) -> Result<String, Wrong> {
-    let scan = Scan::json().of(text);
+pub(super) fn to_valid_json(text: &str) -> Result<String, CallProblem> {
+    let scan = BracketScan::for_json().scan_text(text);
     if scan.is_too_deep() {
-        return Err(Wrong::TooDeep);
+        return Err(CallProblem::TooDeep);
     }
     if is_json(text) {
         return Ok(text.to_owned());
     }
     if scan.is_mismatched() {
-        return Err(Wrong::Brackets);
+        return Err(CallProblem::Brackets);
     }
     if !scan.is_complete() {
-        return Err(Wrong::Cut);
+        return Err(CallProblem::Cut);
     }
     if scan.has_bad_escape() {
-        return Err(Wrong::Backslash);
+        return Err(CallProblem::Backslash);
     }
     let single = single_braces(text);
     if is_json(&single) {
         return Ok(single);
     }
-    let repaired = jsonrepair_rs::jsonrepair(&single).map_err(|_| Wrong::NotJson)?;
-    let bounded = !Scan::json().of(&repaired).is_too_deep();
-    if bounded && is_json(&repaired) { Ok(repaired) } else { Err(Wrong::NotJson) }
+    let repaired = jsonrepair_rs::jsonrepair(&single).map_err(|_| CallProblem::NotJson)?;
+    let bounded = !BracketScan::for_json().scan_text(&repaired).is_too_deep();
+    if bounded && is_json(&repaired) { Ok(repaired) } else { Err(CallProblem::NotJson) }
 }
 
 fn is_json(text: &str) -> bool {
@@ -36,31 +36,31 @@ fn is_json(text: &str) -> bool {
 }
 
 /// The arguments of a call where they stand alone. Nothing at all means that they were cut off.
-pub(super) fn arguments(text: &str) -> Result<Box<RawValue>, Wrong> {
-    let text = bare(text);
-    match values(text).into_iter().next() {
-        Some(value) => raw(valid(value?)?),
-        None if text.is_empty() => Err(Wrong::Cut),
-        None => Err(Wrong::NotJson),
+pub(super) fn parse_arguments(text: &str) -> Result<Box<RawValue>, CallProblem> {
+    let text = strip_wrapping(text);
+    match split_values(text).into_iter().next() {
+        Some(value) => to_raw_value(to_valid_json(value?)?),
+        None if text.is_empty() => Err(CallProblem::Cut),
+        None => Err(CallProblem::NotJson),
     }
 }
 
 /// An empty object, for a call that says that it has none.
-pub(super) fn no_arguments() -> Result<Box<RawValue>, Wrong> {
-    raw("{}".to_owned())
+pub(super) fn no_arguments() -> Result<Box<RawValue>, CallProblem> {
+    to_raw_value("{}".to_owned())
 }
 
 /// Text that is known to be JSON, as it is.
-pub(super) fn raw(json: String) -> Result<Box<RawValue>, Wrong> {
-    RawValue::from_string(json).map_err(|_| Wrong::NotJson)
+pub(super) fn to_raw_value(json: String) -> Result<Box<RawValue>, CallProblem> {
+    RawValue::from_string(json).map_err(|_| CallProblem::NotJson)
 }
 
 /// The objects and arrays of a text, one after the other; what stands between them does not matter.
-pub(super) fn values(text: &str) -> Vec<Result<&str, Wrong>> {
+pub(super) fn split_values(text: &str) -> Vec<Result<&str, CallProblem>> {
     let (mut found, mut rest) = (Vec::new(), text);
     while let Some(start) = rest.find(['{', '[']) {
         rest = &rest[start..];
-        match end_of_value(rest, Scan::json()) {
+        match end_of_value(rest, BracketScan::for_json()) {
             Ok(end) => {
                 found.push(Ok(&rest[..end]));
                 rest = &rest[end..];
@@ -78,21 +78,21 @@ pub(super) fn values(text: &str) -> Vec<Result<&str, Wrong>> {
 }
 
 /// How long the value is that a text begins with.
-pub(super) fn end_of_value(text: &str, mut scan: Scan) -> Result<usize, Wrong> {
+pub(super) fn end_of_value(text: &str, mut scan: BracketScan) -> Result<usize, CallProblem> {
     for (at, c) in text.char_indices() {
-        scan.step(c);
+        scan.push_char(c);
         if scan.is_mismatched() {
-            return Err(Wrong::Brackets);
+            return Err(CallProblem::Brackets);
         }
         if scan.is_complete() {
             return Ok(at + c.len_utf8());
         }
     }
-    Err(Wrong::Cut)
+    Err(CallProblem::Cut)
 }
 
 /// Without white space, a code fence and end tokens around it.
-pub(super) fn bare(text: &str) -> &str {
+pub(super) fn strip_wrapping(text: &str) -> &str {
     let text = markers::without_end_tokens(text);
     let Some(fenced) = text.strip_prefix("```") else { return text };
     let inner = fenced.split_once('\n').map_or(fenced, |(_, inner)| inner).trim();
@@ -102,10 +102,11 @@ pub(super) fn bare(text: &str) -> &str {
 /// `{{…}}`, as models copy it from templates, with single braces. An object cannot begin with an object, so a brace
 /// right behind another one is a double; it goes, and the one that closes it.
 fn single_braces(text: &str) -> String {
-    let (mut scan, mut doubles, mut single) = (Scan::json(), Vec::new(), String::with_capacity(text.len()));
+    let (mut scan, mut doubles, mut single) =
+        (BracketScan::for_json(), Vec::new(), String::with_capacity(text.len()));
     for c in text.chars() {
-        let (outside, before) = (scan.is_outside(), scan.last());
-        scan.step(c);
+        let (outside, before) = (scan.is_outside(), scan.last_char());
+        scan.push_char(c);
         let dropped = match c {
             '{' | '[' if outside => {
                 doubles.push(c == '{' && before == Some('{'));
@@ -122,7 +123,7 @@ fn single_braces(text: &str) -> String {
 }
 
 /// The name that a broken call seems to have: what stands behind its first `name` key.
-pub(super) fn name_in(text: &str) -> Option<String> {
+pub(super) fn guess_name(text: &str) -> Option<String> {
     let quote = |c: char| matches!(c, '"' | '\'' | '“' | '”' | '\\' | '`');
     let after = &text[text.find("name")? + "name".len()..];
     let value = after.trim_start_matches(quote).trim_start().strip_prefix([':', '='])?.trim_start();
@@ -132,7 +133,7 @@ pub(super) fn name_in(text: &str) -> Option<String> {
 }
 
 /// A string as JSON.
-pub(super) fn quoted(text: &str) -> String {
+pub(super) fn quote_json(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
@@ -154,7 +155,7 @@ mod tests {
             r#"{{"name":"f","arguments":{{"a":1,"b":"x"}}}}"#,
             r#"{{"name":"f","arguments":{"a":1,"b":"x"}}}"#,
         ] {
-            let json = valid(text).unwrap_or_else(|wrong| panic!("{text}: {wrong:?}"));
+            let json = to_valid_json(text).unwrap_or_else(|wrong| panic!("{text}: {wrong:?}"));
             assert_eq!(serde_json::from_str::<serde_json::Value>(&json).unwrap(), want, "{text}");
         }
     }
@@ -167,7 +168,7 @@ mod tests {
             (r#"{"a":"say "hi" now"}"#, serde_json::json!({"a": "say \"hi\" now"})),
             (r#"{"a":'it\'s'}"#, serde_json::json!({"a": "it's"})),
         ] {
-            let json = valid(text).unwrap_or_else(|wrong| panic!("{text}: {wrong:?}"));
+            let json = to_valid_json(text).unwrap_or_else(|wrong| panic!("{text}: {wrong:?}"));
             assert_eq!(serde_json::from_str::<serde_json::Value>(&json).unwrap(), want, "{text}");
         }
     }
@@ -177,35 +178,39 @@ mod tests {
         for text in
             [r#"{"a":1"#, r#"{"a":"b"#, r#"{"a":[1}"#, r#"{"a":{"b":1}"#, r#"{'a':'b}"#, r#"{"a":"b\"}"#]
         {
-            assert!(matches!(valid(text), Err(Wrong::Cut | Wrong::Brackets)), "{text}: {:?}", valid(text));
+            assert!(
+                matches!(to_valid_json(text), Err(CallProblem::Cut | CallProblem::Brackets)),
+                "{text}: {:?}",
+                to_valid_json(text)
+            );
         }
-        assert_eq!(valid(r#"{"p":"C:\dir\file"}"#), Err(Wrong::Backslash));
-        assert_eq!(valid(&"[".repeat(200)), Err(Wrong::TooDeep));
+        assert_eq!(to_valid_json(r#"{"p":"C:\dir\file"}"#), Err(CallProblem::Backslash));
+        assert_eq!(to_valid_json(&"[".repeat(200)), Err(CallProblem::TooDeep));
     }
 
     #[test]
     fn valid_json_stays_as_it_is() {
         let text = r#"{ "a" : 1.50, "b": 12345678901234567890123 }"#;
-        assert_eq!(valid(text).unwrap(), text);
+        assert_eq!(to_valid_json(text).unwrap(), text);
     }
 
     #[test]
     fn values_are_found_between_words() {
-        let found: Vec<_> = values(r#"So: {"a":1}; {"b":2}} and [3] {"c"#).into_iter().collect();
-        assert_eq!(found, [Ok(r#"{"a":1}"#), Ok(r#"{"b":2}"#), Ok("[3]"), Err(Wrong::Cut)]);
+        let found: Vec<_> = split_values(r#"So: {"a":1}; {"b":2}} and [3] {"c"#).into_iter().collect();
+        assert_eq!(found, [Ok(r#"{"a":1}"#), Ok(r#"{"b":2}"#), Ok("[3]"), Err(CallProblem::Cut)]);
     }
 
     #[test]
     fn names_are_read_from_broken_calls() {
-        assert_eq!(name_in(r#"{"name": "calc", "arg"#).as_deref(), Some("calc"));
-        assert_eq!(name_in("{'name':'calc'").as_deref(), Some("calc"));
-        assert_eq!(name_in("{\"name\": \"ca"), None);
-        assert_eq!(name_in("nothing"), None);
+        assert_eq!(guess_name(r#"{"name": "calc", "arg"#).as_deref(), Some("calc"));
+        assert_eq!(guess_name("{'name':'calc'").as_deref(), Some("calc"));
+        assert_eq!(guess_name("{\"name\": \"ca"), None);
+        assert_eq!(guess_name("nothing"), None);
     }
 
     #[test]
     fn fences_and_end_tokens_around_are_taken_off() {
-        assert_eq!(bare("\n```json\n{}\n```\n<|im_end|>\n"), "{}");
-        assert_eq!(bare("```{}```"), "{}");
+        assert_eq!(strip_wrapping("\n```json\n{}\n```\n<|im_end|>\n"), "{}");
+        assert_eq!(strip_wrapping("```{}```"), "{}");
     }
 }

@@ -12,14 +12,14 @@ const FENCE: usize = 3;
 const TAB: usize = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Fence {
+struct CodeFence {
     mark: char,
     length: usize,
 }
 
 /// How far a line looks like the end of a fence.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Closing {
+enum FenceClosing {
     /// White space and quote marks so far.
     #[default]
     Lead,
@@ -30,7 +30,7 @@ enum Closing {
 
 /// Where we are. Knows what was shown; knows nothing of calls.
 #[derive(Debug, Clone)]
-pub(super) struct Lines {
+pub(super) struct MarkdownPosition {
     /// Only white space on this line so far.
     start: bool,
     indent: usize,
@@ -41,11 +41,11 @@ pub(super) struct Lines {
     code: Option<usize>,
     /// Tildes that the line began with.
     tildes: usize,
-    fence: Option<Fence>,
-    closing: Closing,
+    fence: Option<CodeFence>,
+    closing: FenceClosing,
 }
 
-impl Default for Lines {
+impl Default for MarkdownPosition {
     fn default() -> Self {
         Self {
             start: true,
@@ -55,14 +55,14 @@ impl Default for Lines {
             code: None,
             tildes: 0,
             fence: None,
-            closing: Closing::default(),
+            closing: FenceClosing::default(),
         }
     }
 }
 
-impl Lines {
+impl MarkdownPosition {
     /// The next character that is shown.
-    pub(super) fn pass(&mut self, c: char) {
+    pub(super) fn push_char(&mut self, c: char) {
         if c == '\n' {
             self.end_line();
         } else if let Some(fence) = self.fence {
@@ -105,12 +105,12 @@ impl Lines {
         self.end_run();
         let code = self.code.take().filter(|length| *length >= FENCE);
         self.fence = match self.fence {
-            Some(fence) if self.closing.closes(fence) => None,
+            Some(fence) if self.closing.closes_fence(fence) => None,
             Some(fence) => Some(fence),
-            None if self.tildes >= FENCE => Some(Fence { mark: '~', length: self.tildes }),
-            None => code.map(|length| Fence { mark: '`', length }),
+            None if self.tildes >= FENCE => Some(CodeFence { mark: '~', length: self.tildes }),
+            None => code.map(|length| CodeFence { mark: '`', length }),
         };
-        (self.start, self.indent, self.tildes, self.closing) = (true, 0, 0, Closing::default());
+        (self.start, self.indent, self.tildes, self.closing) = (true, 0, 0, FenceClosing::default());
     }
 
     /// Whether a line begins here, `more` columns of white space counted in, and is not code.
@@ -130,11 +130,11 @@ impl Lines {
 }
 
 /// How wide white space is.
-pub(super) fn width(space: &str) -> usize {
+pub(super) fn column_width(space: &str) -> usize {
     space.chars().map(|c| if c == '\t' { TAB } else { 1 }).sum()
 }
 
-impl Closing {
+impl FenceClosing {
     fn next(self, c: char, mark: char) -> Self {
         match self {
             Self::Lead if c == mark => Self::Marks(1),
@@ -145,7 +145,7 @@ impl Closing {
         }
     }
 
-    fn closes(self, fence: Fence) -> bool {
+    fn closes_fence(self, fence: CodeFence) -> bool {
         matches!(self, Self::Marks(count) | Self::After(count) if count >= fence.length)
     }
 }
@@ -154,9 +154,9 @@ impl Closing {
 mod tests {
     use super::*;
 
-    fn after(text: &str) -> Lines {
-        let mut lines = Lines::default();
-        text.chars().for_each(|c| lines.pass(c));
+    fn after(text: &str) -> MarkdownPosition {
+        let mut lines = MarkdownPosition::default();
+        text.chars().for_each(|c| lines.push_char(c));
         lines
     }
 

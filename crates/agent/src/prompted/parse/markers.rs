@@ -1,14 +1,14 @@
 //! Every marker that models put around calls and thoughts, in one table; and the tokens that end a reply.
 
-use super::family::Family;
+use super::family::CallFamily;
 
 /// What a marker opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MarkerKind {
     /// One call, or several in one body.
-    Call(Family),
+    Call(CallFamily),
     /// Calls follow; or a channel of text. Only the marker itself is swallowed.
-    Section(Family),
+    Section(CallFamily),
     /// What closes a call or a section, where a call has just ended.
     Closer,
     /// Thoughts, up to one of these.
@@ -25,7 +25,7 @@ pub(super) enum Kind {
 /// before it on its line; a control token of a model counts there, and glued to the end of a word; none of them counts
 /// in code. Right behind a call, a section or thoughts is as good as the start of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stands {
+pub(super) enum MarkerPosition {
     /// At the start of a line.
     Line,
     /// There, or glued to what stands before it.
@@ -33,7 +33,7 @@ pub(super) enum Stands {
     /// Only right behind a call, a section or thoughts.
     Behind,
     /// Only in a section of this family, or right behind a call of it.
-    In(Family),
+    In(CallFamily),
     /// Only at the very beginning of a reply.
     First,
     /// Everywhere, code included.
@@ -42,11 +42,11 @@ pub(super) enum Stands {
 
 /// What must stand behind a marker, so that a text *about* the marker is not swallowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Follow {
+pub(super) enum MarkerFollow {
     Anything,
     /// JSON, a closing tag, or a name and then `{`, `[`, `(` or `<`.
     Call,
-    /// As [`Follow::Call`], or `<function=`.
+    /// As [`MarkerFollow::Call`], or `<function=`.
     CallOrFunction,
     /// A name and this character.
     Name(char),
@@ -58,23 +58,28 @@ pub(super) enum Follow {
 #[derive(Debug)]
 pub(super) struct Marker {
     pub(super) text: &'static str,
-    pub(super) kind: Kind,
-    pub(super) stands: Stands,
-    pub(super) follow: Follow,
+    pub(super) kind: MarkerKind,
+    pub(super) stands: MarkerPosition,
+    pub(super) follow: MarkerFollow,
     /// How many bytes at its end already belong to the body.
     pub(super) keep: usize,
 }
 
-const fn marker(text: &'static str, kind: Kind, stands: Stands, follow: Follow) -> Marker {
+const fn marker(
+    text: &'static str,
+    kind: MarkerKind,
+    stands: MarkerPosition,
+    follow: MarkerFollow,
+) -> Marker {
     Marker { text, kind, stands, follow, keep: 0 }
 }
 
 const fn closer(text: &'static str) -> Marker {
-    marker(text, Kind::Closer, Stands::Behind, Follow::Anything)
+    marker(text, MarkerKind::Closer, MarkerPosition::Behind, MarkerFollow::Anything)
 }
 
-const fn end(text: &'static str) -> Marker {
-    marker(text, Kind::End, Stands::Anywhere, Follow::Anything)
+const fn end_marker(text: &'static str) -> Marker {
+    marker(text, MarkerKind::End, MarkerPosition::Anywhere, MarkerFollow::Anything)
 }
 
 pub(super) const HARMONY_START: &str = "<|start|>";
@@ -91,72 +96,122 @@ pub(super) const INVENTED_END: &[&str] = &["</tool_result>"];
 /// All of them. No marker is the beginning of another one.
 pub(super) const MARKERS: &[Marker] = &[
     // Ours, and Hermes with its relatives.
-    marker("<tool>", Kind::Call(Family::Plain), Stands::Line, Follow::Call),
-    marker("<tool_call>", Kind::Call(Family::Hermes), Stands::Line, Follow::CallOrFunction),
-    marker("<function=", Kind::Call(Family::Function), Stands::Line, Follow::Name('>')),
+    marker("<tool>", MarkerKind::Call(CallFamily::Plain), MarkerPosition::Line, MarkerFollow::Call),
+    marker(
+        "<tool_call>",
+        MarkerKind::Call(CallFamily::Hermes),
+        MarkerPosition::Line,
+        MarkerFollow::CallOrFunction,
+    ),
+    marker(
+        "<function=",
+        MarkerKind::Call(CallFamily::Function),
+        MarkerPosition::Line,
+        MarkerFollow::Name('>'),
+    ),
     // Control tokens and what goes for them.
-    marker("<|python_tag|>", Kind::Call(Family::PythonTag), Stands::Glued, Follow::Call),
-    marker("<|tool_call_start|>", Kind::Call(Family::Pythonic), Stands::Glued, Follow::Call),
-    marker("[TOOL_CALLS]", Kind::Call(Family::Mistral), Stands::Glued, Follow::Call),
+    marker(
+        "<|python_tag|>",
+        MarkerKind::Call(CallFamily::PythonTag),
+        MarkerPosition::Glued,
+        MarkerFollow::Call,
+    ),
+    marker(
+        "<|tool_call_start|>",
+        MarkerKind::Call(CallFamily::Pythonic),
+        MarkerPosition::Glued,
+        MarkerFollow::Call,
+    ),
+    marker("[TOOL_CALLS]", MarkerKind::Call(CallFamily::Mistral), MarkerPosition::Glued, MarkerFollow::Call),
     Marker {
         text: "functools[",
-        kind: Kind::Call(Family::Functools),
-        stands: Stands::Line,
-        follow: Follow::Text(&["{", "]"]),
+        kind: MarkerKind::Call(CallFamily::Functools),
+        stands: MarkerPosition::Line,
+        follow: MarkerFollow::Text(&["{", "]"]),
         keep: 1,
     },
     marker(
         "<start_function_call>",
-        Kind::Call(Family::FunctionGemma),
-        Stands::Glued,
-        Follow::Text(&["call:"]),
+        MarkerKind::Call(CallFamily::FunctionGemma),
+        MarkerPosition::Glued,
+        MarkerFollow::Text(&["call:"]),
     ),
-    marker("<|tool_call>", Kind::Call(Family::Gemma), Stands::Glued, Follow::Text(&["call:"])),
+    marker(
+        "<|tool_call>",
+        MarkerKind::Call(CallFamily::Gemma),
+        MarkerPosition::Glued,
+        MarkerFollow::Text(&["call:"]),
+    ),
     marker(
         "<｜tool▁calls▁begin｜>",
-        Kind::Section(Family::DeepSeek),
-        Stands::Glued,
-        Follow::Text(&["<｜tool▁call▁begin｜>"]),
+        MarkerKind::Section(CallFamily::DeepSeek),
+        MarkerPosition::Glued,
+        MarkerFollow::Text(&["<｜tool▁call▁begin｜>"]),
     ),
-    marker("<｜tool▁call▁begin｜>", Kind::Call(Family::DeepSeek), Stands::Glued, Follow::Name('<')),
+    marker(
+        "<｜tool▁call▁begin｜>",
+        MarkerKind::Call(CallFamily::DeepSeek),
+        MarkerPosition::Glued,
+        MarkerFollow::Name('<'),
+    ),
     marker(
         "<｜DSML｜function_calls>",
-        Kind::Section(Family::Dsml),
-        Stands::Glued,
-        Follow::Text(&["<｜DSML｜invoke"]),
+        MarkerKind::Section(CallFamily::Dsml),
+        MarkerPosition::Glued,
+        MarkerFollow::Text(&["<｜DSML｜invoke"]),
     ),
     marker(
         "<｜DSML｜tool_calls>",
-        Kind::Section(Family::Dsml),
-        Stands::Glued,
-        Follow::Text(&["<｜DSML｜invoke"]),
+        MarkerKind::Section(CallFamily::Dsml),
+        MarkerPosition::Glued,
+        MarkerFollow::Text(&["<｜DSML｜invoke"]),
     ),
-    marker("<｜DSML｜invoke name=\"", Kind::Call(Family::Dsml), Stands::Line, Follow::Name('"')),
+    marker(
+        "<｜DSML｜invoke name=\"",
+        MarkerKind::Call(CallFamily::Dsml),
+        MarkerPosition::Line,
+        MarkerFollow::Name('"'),
+    ),
     marker(
         "<|tool_calls_section_begin|>",
-        Kind::Section(Family::Kimi),
-        Stands::Glued,
-        Follow::Text(&["<|tool_call_begin|>"]),
+        MarkerKind::Section(CallFamily::Kimi),
+        MarkerPosition::Glued,
+        MarkerFollow::Text(&["<|tool_call_begin|>"]),
     ),
-    marker("<|tool_call_begin|>", Kind::Call(Family::Kimi), Stands::Glued, Follow::Name('<')),
+    marker(
+        "<|tool_call_begin|>",
+        MarkerKind::Call(CallFamily::Kimi),
+        MarkerPosition::Glued,
+        MarkerFollow::Name('<'),
+    ),
     marker(
         "<minimax:tool_call>",
-        Kind::Section(Family::MiniMax),
-        Stands::Line,
-        Follow::Text(&["<invoke name=\""]),
+        MarkerKind::Section(CallFamily::MiniMax),
+        MarkerPosition::Line,
+        MarkerFollow::Text(&["<invoke name=\""]),
     ),
-    marker("<invoke name=\"", Kind::Call(Family::MiniMax), Stands::In(Family::MiniMax), Follow::Name('"')),
+    marker(
+        "<invoke name=\"",
+        MarkerKind::Call(CallFamily::MiniMax),
+        MarkerPosition::In(CallFamily::MiniMax),
+        MarkerFollow::Name('"'),
+    ),
     // Harmony.
-    marker(HARMONY_START, Kind::Header, Stands::Glued, Follow::Anything),
-    marker(HARMONY_CHANNEL, Kind::Header, Stands::Glued, Follow::Anything),
-    marker(HARMONY_RECIPIENT, Kind::Header, Stands::First, Follow::Anything),
+    marker(HARMONY_START, MarkerKind::Header, MarkerPosition::Glued, MarkerFollow::Anything),
+    marker(HARMONY_CHANNEL, MarkerKind::Header, MarkerPosition::Glued, MarkerFollow::Anything),
+    marker(HARMONY_RECIPIENT, MarkerKind::Header, MarkerPosition::First, MarkerFollow::Anything),
     // Thoughts.
-    marker("<think>", Kind::Thoughts(&["</think>"]), Stands::Line, Follow::Anything),
-    marker("<thinking>", Kind::Thoughts(&["</thinking>"]), Stands::Line, Follow::Anything),
-    marker("[THINK]", Kind::Thoughts(&["[/THINK]"]), Stands::Line, Follow::Anything),
-    marker("</think>", Kind::Section(Family::Plain), Stands::Glued, Follow::Anything),
-    marker("[/THINK]", Kind::Section(Family::Plain), Stands::Glued, Follow::Anything),
-    marker("<tool_result name=\"", Kind::Invented, Stands::Line, Follow::Anything),
+    marker("<think>", MarkerKind::Thoughts(&["</think>"]), MarkerPosition::Line, MarkerFollow::Anything),
+    marker(
+        "<thinking>",
+        MarkerKind::Thoughts(&["</thinking>"]),
+        MarkerPosition::Line,
+        MarkerFollow::Anything,
+    ),
+    marker("[THINK]", MarkerKind::Thoughts(&["[/THINK]"]), MarkerPosition::Line, MarkerFollow::Anything),
+    marker("</think>", MarkerKind::Section(CallFamily::Plain), MarkerPosition::Glued, MarkerFollow::Anything),
+    marker("[/THINK]", MarkerKind::Section(CallFamily::Plain), MarkerPosition::Glued, MarkerFollow::Anything),
+    marker("<tool_result name=\"", MarkerKind::Invented, MarkerPosition::Line, MarkerFollow::Anything),
     // What closes.
     closer("</tool>"),
     closer("</tool_call>"),
@@ -172,29 +227,29 @@ pub(super) const MARKERS: &[Marker] = &[
     closer("<tool_call|>"),
     closer("</tool_result>"),
     // What ends a reply.
-    end("<|im_end|>"),
-    end("<|eot_id|>"),
-    end("<|eom_id|>"),
-    end("<|eot|>"),
-    end("<|eom|>"),
-    end("<|end|>"),
-    end("<|call|>"),
-    end("<|return|>"),
-    end("<|end_of_text|>"),
-    end("<|endoftext|>"),
-    end("<|end_of_turn|>"),
-    end("<end_of_turn>"),
-    end("<turn|>"),
-    end("<eos>"),
-    end("</s>"),
-    end("<｜end▁of▁sentence｜>"),
+    end_marker("<|im_end|>"),
+    end_marker("<|eot_id|>"),
+    end_marker("<|eom_id|>"),
+    end_marker("<|eot|>"),
+    end_marker("<|eom|>"),
+    end_marker("<|end|>"),
+    end_marker("<|call|>"),
+    end_marker("<|return|>"),
+    end_marker("<|end_of_text|>"),
+    end_marker("<|endoftext|>"),
+    end_marker("<|end_of_turn|>"),
+    end_marker("<end_of_turn>"),
+    end_marker("<turn|>"),
+    end_marker("<eos>"),
+    end_marker("</s>"),
+    end_marker("<｜end▁of▁sentence｜>"),
 ];
 
 /// Without white space and end tokens around it.
 pub(super) fn without_end_tokens(text: &str) -> &str {
     let mut text = text.trim();
     loop {
-        let ends = MARKERS.iter().filter(|marker| marker.kind == Kind::End);
+        let ends = MARKERS.iter().filter(|marker| marker.kind == MarkerKind::End);
         match ends.filter_map(|marker| text.strip_suffix(marker.text)).next() {
             Some(shorter) => text = shorter.trim_end(),
             None => return text,
@@ -204,12 +259,12 @@ pub(super) fn without_end_tokens(text: &str) -> &str {
 
 /// Whether a text is a beginning of an end token.
 pub(super) fn may_be_end_token(text: &str) -> bool {
-    MARKERS.iter().any(|marker| marker.kind == Kind::End && marker.text.starts_with(text))
+    MARKERS.iter().any(|marker| marker.kind == MarkerKind::End && marker.text.starts_with(text))
 }
 
 /// The end token that a text begins with.
 pub(super) fn end_token(text: &str) -> Option<&'static str> {
-    let mut ends = MARKERS.iter().filter(|marker| marker.kind == Kind::End);
+    let mut ends = MARKERS.iter().filter(|marker| marker.kind == MarkerKind::End);
     ends.find(|marker| text.starts_with(marker.text)).map(|marker| marker.text)
 }
 

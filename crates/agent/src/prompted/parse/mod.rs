@@ -19,6 +19,7 @@
 //! | JSON, repair, and what must not be repaired | `json`, `scan` |
 //! | bounds | [`limits`] |
 
+mod bare_reply;
 mod body;
 mod calls;
 mod envelope;
@@ -28,57 +29,59 @@ pub mod limits;
 mod lines;
 pub(super) mod markers;
 mod opening;
+mod problem;
 mod prose;
 mod scan;
 mod thoughts;
 mod tools;
 mod values;
-mod whole;
-mod wrong;
 
 use std::{collections::VecDeque, fmt, mem, sync::Arc};
 
-use toolyard_core::ports::Ids;
+use toolyard_core::ports::IdGenerator;
 
-pub use self::tools::Tools;
-use self::{body::Body, family::Family, lines::Lines, thoughts::Thoughts, whole::Whole};
+pub use self::tools::CallableTools;
+use self::{
+    bare_reply::BareReply, body::PartialBody, family::CallFamily, lines::MarkdownPosition,
+    thoughts::ThoughtReader,
+};
 use crate::{
-    message::Call,
-    model::{BadCall, Stop},
+    message::ModelToolCall,
+    model::{BadCall, ModelStopReason},
 };
 
 /// What comes of a reply.
 #[derive(Debug, Clone)]
-pub enum Event {
+pub enum ParseEvent {
     /// Words for the user. Never call syntax.
     Text(String),
     /// Thoughts.
     Reasoning(String),
     /// A call of a known tool, whole.
-    Call(Call),
+    Call(ModelToolCall),
     /// Something that was meant as a call and cannot be run.
     BadCall(BadCall),
 }
 
 #[derive(Debug)]
-enum State {
+enum ParserState {
     Prose,
     /// All of the reply may be calls.
-    Whole(Whole),
-    Thoughts(Thoughts),
+    Bare(BareReply),
+    Thoughts(ThoughtReader),
     /// A result that the model made up.
-    Invented(Thoughts),
-    Body(Body),
+    Invented(ThoughtReader),
+    Body(PartialBody),
 }
 
 /// The machine. One for each reply.
-pub struct Parser {
-    tools: Arc<Tools>,
-    ids: Arc<dyn Ids>,
-    state: State,
+pub struct ReplyParser {
+    tools: Arc<CallableTools>,
+    ids: Arc<dyn IdGenerator>,
+    state: ParserState,
     /// Characters that must be looked at again before the next one.
-    again: VecDeque<char>,
-    lines: Lines,
+    pending: VecDeque<char>,
+    lines: MarkdownPosition,
     /// White space that a marker behind it would swallow.
     space: String,
     /// What may become a marker.
@@ -86,19 +89,19 @@ pub struct Parser {
     /// End tokens and white space behind them; dropped if nothing but markers follows.
     trailer: String,
     /// Right behind a call, a section or thoughts: of which family.
-    behind: Option<Family>,
+    behind: Option<CallFamily>,
     /// Whether text was shown or a call made.
-    said: bool,
+    has_output: bool,
     /// Whether the reply was already found not to be all calls.
-    not_whole: bool,
+    not_bare: bool,
     /// Whether the text shown so far ends a line.
     line_ended: bool,
     /// Calls, bad ones included.
     count: usize,
-    events: Vec<Event>,
+    events: Vec<ParseEvent>,
 }
 
-impl fmt::Debug for Parser {
+impl fmt::Debug for ReplyParser {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Parser")
             .field("state", &self.state)
@@ -107,21 +110,21 @@ impl fmt::Debug for Parser {
     }
 }
 
-impl Parser {
+impl ReplyParser {
     /// For a reply that may call these tools. Ids of calls are made with `ids`.
-    pub fn new(tools: Arc<Tools>, ids: Arc<dyn Ids>) -> Self {
+    pub fn new(tools: Arc<CallableTools>, ids: Arc<dyn IdGenerator>) -> Self {
         Self {
             tools,
             ids,
-            state: State::Prose,
-            again: VecDeque::new(),
-            lines: Lines::default(),
+            state: ParserState::Prose,
+            pending: VecDeque::new(),
+            lines: MarkdownPosition::default(),
             space: String::new(),
             held: String::new(),
             trailer: String::new(),
             behind: None,
-            said: false,
-            not_whole: false,
+            has_output: false,
+            not_bare: false,
             line_ended: true,
             count: 0,
             events: Vec::new(),
@@ -129,82 +132,82 @@ impl Parser {
     }
 
     /// The next piece of the reply, cut anywhere between characters.
-    pub fn push(&mut self, piece: &str) -> Vec<Event> {
+    pub fn push(&mut self, piece: &str) -> Vec<ParseEvent> {
         for c in piece.chars() {
-            self.again.push_back(c);
-            self.work();
+            self.pending.push_back(c);
+            self.drain_pending();
         }
         mem::take(&mut self.events)
     }
 
     /// The end of the reply. A call under way that was cut, by itself or by the model's `stop`, is a bad call.
-    pub fn finish(&mut self, stop: Stop) -> Vec<Event> {
+    pub fn finish(&mut self, stop: ModelStopReason) -> Vec<ParseEvent> {
         let cut = match stop {
-            Stop::Length | Stop::Filtered => true,
-            Stop::Done | Stop::Calls | Stop::Other => false,
+            ModelStopReason::Length | ModelStopReason::Filtered => true,
+            ModelStopReason::Done | ModelStopReason::Calls | ModelStopReason::Other => false,
         };
         loop {
-            self.work();
-            match mem::replace(&mut self.state, State::Prose) {
-                State::Prose => break self.finish_prose(),
-                State::Whole(whole) => self.finish_whole(whole, cut),
-                State::Thoughts(thoughts) => break self.reason(thoughts.rest()),
-                State::Invented(_) => break,
-                State::Body(body) => self.finish_body(body, cut),
+            self.drain_pending();
+            match mem::replace(&mut self.state, ParserState::Prose) {
+                ParserState::Prose => break self.finish_prose(),
+                ParserState::Bare(whole) => self.finish_bare_reply(whole, cut),
+                ParserState::Thoughts(thoughts) => break self.push_reasoning(thoughts.into_rest()),
+                ParserState::Invented(_) => break,
+                ParserState::Body(body) => self.finish_body(body, cut),
             }
         }
         mem::take(&mut self.events)
     }
 
-    fn work(&mut self) {
-        while let Some(c) = self.again.pop_front() {
-            self.step(c);
+    fn drain_pending(&mut self) {
+        while let Some(c) = self.pending.pop_front() {
+            self.step_char(c);
         }
     }
 
-    fn step(&mut self, c: char) {
+    fn step_char(&mut self, c: char) {
         match &mut self.state {
-            State::Prose => self.step_prose(c),
-            State::Whole(whole) => {
-                if !whole.step(c, &self.tools) {
-                    self.give_up_whole();
+            ParserState::Prose => self.step_prose(c),
+            ParserState::Bare(whole) => {
+                if !whole.push_char(c, &self.tools) {
+                    self.give_up_bare_reply();
                 }
             }
-            State::Thoughts(thoughts) => match thoughts.step(c) {
-                thoughts::Step::More(text) => self.reason(text),
-                thoughts::Step::Ended { again } => self.close(Family::Plain, again),
+            ParserState::Thoughts(thoughts) => match thoughts.push_char(c) {
+                thoughts::ThoughtStep::More(text) => self.push_reasoning(text),
+                thoughts::ThoughtStep::Ended { again } => self.close_section(CallFamily::Plain, again),
             },
-            State::Invented(thoughts) => match thoughts.step(c) {
-                thoughts::Step::More(_) => {}
-                thoughts::Step::Ended { again } => self.close(Family::Plain, again),
+            ParserState::Invented(thoughts) => match thoughts.push_char(c) {
+                thoughts::ThoughtStep::More(_) => {}
+                thoughts::ThoughtStep::Ended { again } => self.close_section(CallFamily::Plain, again),
             },
-            State::Body(body) => match body.step(c) {
-                body::Step::More => {}
-                body::Step::Ended { again } => self.end_body(again),
-                body::Step::TooLong => self.end_long_body(),
+            ParserState::Body(body) => match body.push_char(c) {
+                body::BodyStep::More => {}
+                body::BodyStep::Ended { again } => self.end_body(again),
+                body::BodyStep::TooLong => self.end_long_body(),
             },
         }
     }
 
     /// What ended is behind us; `rest` comes next.
-    fn close(&mut self, family: Family, rest: &str) {
-        self.state = State::Prose;
+    fn close_section(&mut self, family: CallFamily, rest: &str) {
+        self.state = ParserState::Prose;
         self.behind = Some(family);
-        self.lines = Lines::default();
-        self.look_again(rest);
+        self.lines = MarkdownPosition::default();
+        self.requeue_text(rest);
     }
 
-    fn look_again(&mut self, text: &str) {
+    fn requeue_text(&mut self, text: &str) {
         for c in text.chars().rev() {
-            self.again.push_front(c);
+            self.pending.push_front(c);
         }
     }
 
-    fn reason(&mut self, more: String) {
+    fn push_reasoning(&mut self, more: String) {
         match self.events.last_mut() {
             _ if more.is_empty() => {}
-            Some(Event::Reasoning(text)) => text.push_str(&more),
-            _ => self.events.push(Event::Reasoning(more)),
+            Some(ParseEvent::Reasoning(text)) => text.push_str(&more),
+            _ => self.events.push(ParseEvent::Reasoning(more)),
         }
     }
 }

@@ -2,19 +2,19 @@
 //! cannot depend on how the stream was cut.
 
 use super::{
-    family::Family,
+    family::CallFamily,
     limits::{MAX_NAME_BYTES, MAX_OPENING_BYTES},
-    markers::{self, Follow, Kind, MARKERS, Marker, Stands},
-    tools::{self, Tools},
+    markers::{self, MARKERS, Marker, MarkerFollow, MarkerKind, MarkerPosition},
+    tools::{self, CallableTools},
 };
 
 /// Where a text stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum TextPosition {
     /// Nothing was said yet.
     First,
     /// Right behind a call or a section of this family, or behind thoughts.
-    Behind(Family),
+    Behind(CallFamily),
     /// At the start of a line.
     Line,
     /// Glued to a word.
@@ -27,102 +27,110 @@ pub(super) enum Place {
 
 /// What a text may be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum OpeningMatch {
     /// Text.
     No,
     /// More must come to know.
     Maybe,
     /// It opens something; so many bytes are the marker, the rest belongs to what it opens.
-    Opens { what: Opens, used: usize },
+    Opens { what: OpenedItem, used: usize },
 }
 
 /// What is opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Opens {
-    Kind(Kind),
+pub(super) enum OpenedItem {
+    Kind(MarkerKind),
     /// A call of harmony: its header names the tool.
     Harmony(String),
 }
 
 /// Looks at a text.
-pub(super) fn look(text: &str, place: Place, tools: &Tools) -> Look {
-    let mut best = Look::No;
+pub(super) fn match_opening(text: &str, place: TextPosition, tools: &CallableTools) -> OpeningMatch {
+    let mut best = OpeningMatch::No;
     // Nearly every character of a reply ends here.
     let markers = if text.starts_with(['<', '[', 'f', 't']) { MARKERS } else { &[] };
-    for marker in markers.iter().filter(|marker| counts(marker, place)) {
+    for marker in markers.iter().filter(|marker| is_marker_at(marker, place)) {
         if text.len() < marker.text.len() {
             if marker.text.starts_with(text) {
-                best = Look::Maybe;
+                best = OpeningMatch::Maybe;
             }
         } else if let Some(rest) = text.strip_prefix(marker.text) {
-            match behind(marker, rest, place) {
-                Look::No => {}
-                Look::Maybe => best = Look::Maybe,
-                opens @ Look::Opens { .. } => return opens,
+            match match_follow(marker, rest, place) {
+                OpeningMatch::No => {}
+                OpeningMatch::Maybe => best = OpeningMatch::Maybe,
+                opens @ OpeningMatch::Opens { .. } => return opens,
             }
         }
     }
-    match special(text, place, tools) {
-        Look::No => best,
+    match match_unmarked(text, place, tools) {
+        OpeningMatch::No => best,
         other => other,
     }
 }
 
 /// What a reply that ends here had begun: a marker is whole, what it opens is not there.
-pub(super) fn begun(text: &str, place: Place) -> Option<Kind> {
-    let whole = |marker: &&Marker| counts(marker, place) && text.starts_with(marker.text);
+pub(super) fn begun_marker(text: &str, place: TextPosition) -> Option<MarkerKind> {
+    let whole = |marker: &&Marker| is_marker_at(marker, place) && text.starts_with(marker.text);
     MARKERS.iter().find(whole).map(|marker| marker.kind)
 }
 
-fn counts(marker: &Marker, place: Place) -> bool {
+fn is_marker_at(marker: &Marker, place: TextPosition) -> bool {
     match marker.stands {
-        Stands::Anywhere => true,
-        Stands::First => place == Place::First,
-        Stands::Behind => matches!(place, Place::Behind(_)),
-        Stands::In(family) => place == Place::Behind(family),
-        Stands::Line => matches!(place, Place::First | Place::Behind(_) | Place::Line),
-        Stands::Glued => matches!(place, Place::First | Place::Behind(_) | Place::Line | Place::Glued),
+        MarkerPosition::Anywhere => true,
+        MarkerPosition::First => place == TextPosition::First,
+        MarkerPosition::Behind => matches!(place, TextPosition::Behind(_)),
+        MarkerPosition::In(family) => place == TextPosition::Behind(family),
+        MarkerPosition::Line => {
+            matches!(place, TextPosition::First | TextPosition::Behind(_) | TextPosition::Line)
+        }
+        MarkerPosition::Glued => matches!(
+            place,
+            TextPosition::First | TextPosition::Behind(_) | TextPosition::Line | TextPosition::Glued
+        ),
     }
 }
 
-fn behind(marker: &Marker, rest: &str, place: Place) -> Look {
-    if marker.kind == Kind::Header {
-        return header(marker.text, rest);
+fn match_follow(marker: &Marker, rest: &str, place: TextPosition) -> OpeningMatch {
+    if marker.kind == MarkerKind::Header {
+        return match_header(marker.text, rest);
     }
-    let yes = || Look::Opens { what: Opens::Kind(marker.kind), used: marker.text.len() - marker.keep };
+    let yes =
+        || OpeningMatch::Opens { what: OpenedItem::Kind(marker.kind), used: marker.text.len() - marker.keep };
     // A token that is glued on one side is glued on the other side too.
-    let body = if place == Place::Glued { rest } else { rest.trim_start() };
-    if marker.follow == Follow::Anything {
+    let body = if place == TextPosition::Glued { rest } else { rest.trim_start() };
+    if marker.follow == MarkerFollow::Anything {
         return yes();
     }
     if body.is_empty() {
-        return Look::Maybe;
+        return OpeningMatch::Maybe;
     }
     let fits = match marker.follow {
-        Follow::Anything => Fits::Yes,
-        Follow::Call => json(body).or(text(body, &["</"])).or(name_and(body, &['{', '[', '(', '<'])),
-        Follow::CallOrFunction => {
-            json(body).or(text(body, &["</", "<function="])).or(name_and(body, &['{', '[', '(', '<']))
+        MarkerFollow::Anything => MatchState::Yes,
+        MarkerFollow::Call => {
+            match_json(body).or(match_text(body, &["</"])).or(match_name(body, &['{', '[', '(', '<']))
         }
-        Follow::Name(end) => name_and(body, &[end]),
-        Follow::Text(texts) => text(body, texts),
+        MarkerFollow::CallOrFunction => match_json(body)
+            .or(match_text(body, &["</", "<function="]))
+            .or(match_name(body, &['{', '[', '(', '<'])),
+        MarkerFollow::Name(end) => match_name(body, &[end]),
+        MarkerFollow::Text(texts) => match_text(body, texts),
     };
     match fits {
-        Fits::Yes => yes(),
-        Fits::Maybe => Look::Maybe,
-        Fits::No => Look::No,
+        MatchState::Yes => yes(),
+        MatchState::Maybe => OpeningMatch::Maybe,
+        MatchState::No => OpeningMatch::No,
     }
 }
 
 /// How well a text fits what must stand there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fits {
+enum MatchState {
     Yes,
     Maybe,
     No,
 }
 
-impl Fits {
+impl MatchState {
     fn or(self, other: Self) -> Self {
         match (self, other) {
             (Self::Yes, _) | (_, Self::Yes) => Self::Yes,
@@ -132,17 +140,17 @@ impl Fits {
     }
 }
 
-fn json(body: &str) -> Fits {
-    if body.starts_with(['{', '[']) { Fits::Yes } else { text(body, &["```"]) }
+fn match_json(body: &str) -> MatchState {
+    if body.starts_with(['{', '[']) { MatchState::Yes } else { match_text(body, &["```"]) }
 }
 
-fn text(body: &str, texts: &[&str]) -> Fits {
+fn match_text(body: &str, texts: &[&str]) -> MatchState {
     if texts.iter().any(|text| body.starts_with(text)) {
-        Fits::Yes
+        MatchState::Yes
     } else if texts.iter().any(|text| text.starts_with(body)) {
-        Fits::Maybe
+        MatchState::Maybe
     } else {
-        Fits::No
+        MatchState::No
     }
 }
 
@@ -151,40 +159,49 @@ fn is_name(c: char) -> bool {
 }
 
 /// A name, then perhaps white space, then one of these.
-fn name_and(body: &str, ends: &[char]) -> Fits {
+fn match_name(body: &str, ends: &[char]) -> MatchState {
     let length = body.find(|c| !is_name(c)).unwrap_or(body.len());
     if length == 0 || length > MAX_NAME_BYTES {
-        return Fits::No;
+        return MatchState::No;
     }
     let rest = body[length..].trim_start();
     if rest.is_empty() {
-        return Fits::Maybe;
+        return MatchState::Maybe;
     }
-    if rest.starts_with(ends) { Fits::Yes } else { Fits::No }
+    if rest.starts_with(ends) { MatchState::Yes } else { MatchState::No }
 }
 
 /// The forms without a marker of their own.
-fn special(text: &str, place: Place, tools: &Tools) -> Look {
+fn match_unmarked(text: &str, place: TextPosition, tools: &CallableTools) -> OpeningMatch {
     match place {
-        Place::First => functionary(text, 0, tools),
-        Place::Behind(Family::PythonTag) => match text {
-            ";" | "," => Look::Opens { what: Opens::Kind(Kind::Closer), used: 1 },
-            "{" => Look::Opens { what: Opens::Kind(Kind::Call(Family::PythonTag)), used: 0 },
-            _ => Look::No,
+        TextPosition::First => match_functionary(text, 0, tools),
+        TextPosition::Behind(CallFamily::PythonTag) => match text {
+            ";" | "," => OpeningMatch::Opens { what: OpenedItem::Kind(MarkerKind::Closer), used: 1 },
+            "{" => OpeningMatch::Opens {
+                what: OpenedItem::Kind(MarkerKind::Call(CallFamily::PythonTag)),
+                used: 0,
+            },
+            _ => OpeningMatch::No,
         },
-        Place::Behind(_) | Place::Line | Place::Glued | Place::Prose | Place::Code => Look::No,
+        TextPosition::Behind(_)
+        | TextPosition::Line
+        | TextPosition::Glued
+        | TextPosition::Prose
+        | TextPosition::Code => OpeningMatch::No,
     }
     .or_else(|| match place {
-        Place::Prose | Place::Code => Look::No,
-        Place::First | Place::Behind(_) | Place::Line | Place::Glued => match text.strip_prefix(">>>") {
-            Some(rest) => functionary(rest, ">>>".len(), tools),
-            None if ">>>".starts_with(text) => Look::Maybe,
-            None => Look::No,
-        },
+        TextPosition::Prose | TextPosition::Code => OpeningMatch::No,
+        TextPosition::First | TextPosition::Behind(_) | TextPosition::Line | TextPosition::Glued => {
+            match text.strip_prefix(">>>") {
+                Some(rest) => match_functionary(rest, ">>>".len(), tools),
+                None if ">>>".starts_with(text) => OpeningMatch::Maybe,
+                None => OpeningMatch::No,
+            }
+        }
     })
 }
 
-impl Look {
+impl OpeningMatch {
     fn or_else(self, other: impl FnOnce() -> Self) -> Self {
         if self == Self::No { other() } else { self }
     }
@@ -192,61 +209,65 @@ impl Look {
 
 /// Functionary writes a name, a line break and the arguments; words go to `all`. Only a known tool and arguments that
 /// it has make a call of it: nothing else tells it from text.
-fn functionary(text: &str, used: usize, tools: &Tools) -> Look {
+fn match_functionary(text: &str, used: usize, tools: &CallableTools) -> OpeningMatch {
     let Some((name, rest)) = text.split_once('\n') else {
-        let open = !text.is_empty() && (tools.any_begins(text) || "all".starts_with(text));
-        return if open || (text.is_empty() && used > 0) { Look::Maybe } else { Look::No };
+        let open = !text.is_empty() && (tools.has_name_prefix(text) || "all".starts_with(text));
+        return if open || (text.is_empty() && used > 0) { OpeningMatch::Maybe } else { OpeningMatch::No };
     };
     if name == "all" {
         let used = used + name.len() + 1;
-        return Look::Opens { what: Opens::Kind(Kind::Section(Family::Functionary)), used };
+        return OpeningMatch::Opens {
+            what: OpenedItem::Kind(MarkerKind::Section(CallFamily::Functionary)),
+            used,
+        };
     }
-    let Some(spec) = tools.find(name) else { return Look::No };
+    let Some(spec) = tools.find(name) else { return OpeningMatch::No };
     let Some(inner) = rest.trim_start().strip_prefix('{') else {
-        return if rest.trim().is_empty() { Look::Maybe } else { Look::No };
+        return if rest.trim().is_empty() { OpeningMatch::Maybe } else { OpeningMatch::No };
     };
-    let opens = Look::Opens { what: Opens::Kind(Kind::Call(Family::Functionary)), used };
+    let opens =
+        OpeningMatch::Opens { what: OpenedItem::Kind(MarkerKind::Call(CallFamily::Functionary)), used };
     let inner = inner.trim_start();
     let Some(key) = inner.strip_prefix('"') else {
         return match inner.chars().next() {
-            None => Look::Maybe,
+            None => OpeningMatch::Maybe,
             Some('}') => opens,
-            Some(_) => Look::No,
+            Some(_) => OpeningMatch::No,
         };
     };
     match key.split_once('"') {
-        None if key.len() <= MAX_NAME_BYTES => Look::Maybe,
-        Some((key, _)) if tools::argument(spec, key).is_some() => opens,
-        None | Some(_) => Look::No,
+        None if key.len() <= MAX_NAME_BYTES => OpeningMatch::Maybe,
+        Some((key, _)) if tools::argument_schema(spec, key).is_some() => opens,
+        None | Some(_) => OpeningMatch::No,
     }
 }
 
 /// Whether a header has only the tokens that headers have; any other one begins something else.
-fn header_tokens(marker: &str, rest: &str) -> bool {
+fn has_only_header_tokens(marker: &str, rest: &str) -> bool {
     let mut channels = usize::from(marker == markers::HARMONY_CHANNEL);
     rest.match_indices("<|").all(|(at, _)| {
         let token = &rest[at..];
         channels += usize::from(token.starts_with(markers::HARMONY_CHANNEL));
-        let known = text(token, &[markers::HARMONY_MESSAGE, markers::HARMONY_CHANNEL, "<|constrain|>"]);
-        known != Fits::No && channels <= 1
+        let known = match_text(token, &[markers::HARMONY_MESSAGE, markers::HARMONY_CHANNEL, "<|constrain|>"]);
+        known != MatchState::No && channels <= 1
     })
 }
 
 const CHANNELS: &[&str] = &["analysis", "commentary", "final"];
 
 /// The header of a message in harmony, up to `<|message|>`.
-fn header(marker: &str, rest: &str) -> Look {
+fn match_header(marker: &str, rest: &str) -> OpeningMatch {
     let expected = match marker {
-        markers::HARMONY_START => text(rest, &["assistant"]),
-        markers::HARMONY_CHANNEL => text(rest, CHANNELS),
-        _ => Fits::Yes,
+        markers::HARMONY_START => match_text(rest, &["assistant"]),
+        markers::HARMONY_CHANNEL => match_text(rest, CHANNELS),
+        _ => MatchState::Yes,
     };
     let whole = marker.len() + rest.len();
-    let fits = rest.is_empty() || expected != Fits::No;
-    if !fits || !header_tokens(marker, rest) || rest.contains('\n') || whole > MAX_OPENING_BYTES {
-        return Look::No;
+    let fits = rest.is_empty() || expected != MatchState::No;
+    if !fits || !has_only_header_tokens(marker, rest) || rest.contains('\n') || whole > MAX_OPENING_BYTES {
+        return OpeningMatch::No;
     }
-    let Some(end) = rest.find(markers::HARMONY_MESSAGE) else { return Look::Maybe };
+    let Some(end) = rest.find(markers::HARMONY_MESSAGE) else { return OpeningMatch::Maybe };
     let (head, used) = (&rest[..end], marker.len() + end + markers::HARMONY_MESSAGE.len());
     let recipient = if marker == markers::HARMONY_RECIPIENT {
         Some(head)
@@ -257,11 +278,11 @@ fn header(marker: &str, rest: &str) -> Look {
     let is_analysis = marker == markers::HARMONY_CHANNEL && head.starts_with(CHANNELS[0])
         || head.contains("<|channel|>analysis");
     let what = match name.filter(|name| !matches!(name.as_str(), "" | "user" | "all")) {
-        Some(name) => Opens::Harmony(name),
-        None if is_analysis => Opens::Kind(Kind::Thoughts(markers::HARMONY_ENDS)),
-        None => Opens::Kind(Kind::Section(Family::Harmony)),
+        Some(name) => OpenedItem::Harmony(name),
+        None if is_analysis => OpenedItem::Kind(MarkerKind::Thoughts(markers::HARMONY_ENDS)),
+        None => OpenedItem::Kind(MarkerKind::Section(CallFamily::Harmony)),
     };
-    Look::Opens { what, used }
+    OpeningMatch::Opens { what, used }
 }
 
 #[cfg(test)]
@@ -273,62 +294,66 @@ mod tests {
     use super::*;
     use crate::model::ToolSpec;
 
-    fn at(place: Place, text: &str) -> Look {
+    fn at(place: TextPosition, text: &str) -> OpeningMatch {
         let schema = json!({"type": "object", "properties": {"expression": {"type": "string"}}});
         let spec = ToolSpec { name: "calculator".to_owned(), description: String::new(), schema };
-        look(text, place, &Tools::new(&[Arc::new(spec)]))
+        match_opening(text, place, &CallableTools::new(&[Arc::new(spec)]))
     }
 
-    fn opens(place: Place, text: &str) -> bool {
-        matches!(at(place, text), Look::Opens { .. })
+    fn opens(place: TextPosition, text: &str) -> bool {
+        matches!(at(place, text), OpeningMatch::Opens { .. })
     }
 
     #[test]
     fn tags_count_at_the_start_of_a_line() {
-        for place in [Place::First, Place::Behind(Family::Plain), Place::Line] {
+        for place in [TextPosition::First, TextPosition::Behind(CallFamily::Plain), TextPosition::Line] {
             assert!(opens(place, "<tool>{"), "{place:?}");
         }
-        for place in [Place::Glued, Place::Prose, Place::Code] {
-            assert_eq!(at(place, "<tool>{"), Look::No, "{place:?}");
+        for place in [TextPosition::Glued, TextPosition::Prose, TextPosition::Code] {
+            assert_eq!(at(place, "<tool>{"), OpeningMatch::No, "{place:?}");
         }
     }
 
     #[test]
     fn tokens_count_glued_too_and_only_with_a_call_behind() {
-        assert!(opens(Place::Glued, "[TOOL_CALLS][") && opens(Place::Line, "[TOOL_CALLS] ["));
-        assert_eq!(at(Place::Glued, "[TOOL_CALLS] "), Look::No);
-        assert_eq!(at(Place::Prose, "[TOOL_CALLS]["), Look::No);
-        assert_eq!(at(Place::Line, "[TOOL_CALLS] is"), Look::Maybe);
-        assert_eq!(at(Place::Line, "[TOOL_CALLS] is t"), Look::No);
+        assert!(opens(TextPosition::Glued, "[TOOL_CALLS][") && opens(TextPosition::Line, "[TOOL_CALLS] ["));
+        assert_eq!(at(TextPosition::Glued, "[TOOL_CALLS] "), OpeningMatch::No);
+        assert_eq!(at(TextPosition::Prose, "[TOOL_CALLS]["), OpeningMatch::No);
+        assert_eq!(at(TextPosition::Line, "[TOOL_CALLS] is"), OpeningMatch::Maybe);
+        assert_eq!(at(TextPosition::Line, "[TOOL_CALLS] is t"), OpeningMatch::No);
     }
 
     #[test]
     fn text_about_a_tag_is_text() {
-        assert_eq!(at(Place::Line, "<tool> is t"), Look::No);
-        assert_eq!(at(Place::Line, "<tool><n"), Look::No);
-        assert_eq!(at(Place::Line, "<tool_call>\nThis i"), Look::No);
-        assert!(opens(Place::Line, "<tool>\n```") && opens(Place::Line, "<tool_call>calculator\n<"));
-        assert!(opens(Place::Line, "<tool_call>\n<function=") && opens(Place::Line, "<tool></"));
+        assert_eq!(at(TextPosition::Line, "<tool> is t"), OpeningMatch::No);
+        assert_eq!(at(TextPosition::Line, "<tool><n"), OpeningMatch::No);
+        assert_eq!(at(TextPosition::Line, "<tool_call>\nThis i"), OpeningMatch::No);
+        assert!(
+            opens(TextPosition::Line, "<tool>\n```") && opens(TextPosition::Line, "<tool_call>calculator\n<")
+        );
+        assert!(
+            opens(TextPosition::Line, "<tool_call>\n<function=") && opens(TextPosition::Line, "<tool></")
+        );
     }
 
     #[test]
     fn functionary_needs_a_known_tool_with_an_argument_it_has() {
-        assert!(opens(Place::First, "calculator\n{\"expression\""));
-        assert!(opens(Place::Glued, ">>>calculator\n{}") && opens(Place::First, "all\n"));
-        assert_eq!(at(Place::First, "calcul"), Look::Maybe);
-        assert_eq!(at(Place::First, "calculus"), Look::No);
-        assert_eq!(at(Place::First, "calculator\n{\"result\""), Look::No);
-        assert_eq!(at(Place::Line, "calculator\n{}"), Look::No);
-        assert_eq!(at(Place::Line, ">>> c"), Look::No);
+        assert!(opens(TextPosition::First, "calculator\n{\"expression\""));
+        assert!(opens(TextPosition::Glued, ">>>calculator\n{}") && opens(TextPosition::First, "all\n"));
+        assert_eq!(at(TextPosition::First, "calcul"), OpeningMatch::Maybe);
+        assert_eq!(at(TextPosition::First, "calculus"), OpeningMatch::No);
+        assert_eq!(at(TextPosition::First, "calculator\n{\"result\""), OpeningMatch::No);
+        assert_eq!(at(TextPosition::Line, "calculator\n{}"), OpeningMatch::No);
+        assert_eq!(at(TextPosition::Line, ">>> c"), OpeningMatch::No);
     }
 
     #[test]
     fn headers_of_harmony_say_what_follows() {
-        let what = |text| match at(Place::First, text) {
-            Look::Opens { what, used } => Some((what, used == text.len())),
-            Look::No | Look::Maybe => None,
+        let what = |text| match at(TextPosition::First, text) {
+            OpeningMatch::Opens { what, used } => Some((what, used == text.len())),
+            OpeningMatch::No | OpeningMatch::Maybe => None,
         };
-        let call = Some((Opens::Harmony("functions.calculator".to_owned()), true));
+        let call = Some((OpenedItem::Harmony("functions.calculator".to_owned()), true));
         assert_eq!(what("<|channel|>commentary to=functions.calculator <|constrain|>json<|message|>"), call);
         assert_eq!(
             what("<|start|>assistant to=functions.calculator<|channel|>analysis json<|message|>"),
@@ -336,14 +361,17 @@ mod tests {
         );
         assert_eq!(
             what("to=functions.x<|channel|>commentary<|message|>"),
-            Some((Opens::Harmony("x".to_owned()), true))
+            Some((OpenedItem::Harmony("x".to_owned()), true))
         );
-        let thoughts = Opens::Kind(Kind::Thoughts(markers::HARMONY_ENDS));
+        let thoughts = OpenedItem::Kind(MarkerKind::Thoughts(markers::HARMONY_ENDS));
         assert_eq!(what("<|start|>assistant<|channel|>analysis<|message|>"), Some((thoughts, true)));
-        assert_eq!(at(Place::First, "<|channel|>news"), Look::No);
-        assert_eq!(at(Place::First, "<|channel|>fin"), Look::Maybe);
-        assert_eq!(at(Place::First, "<|channel|>final<|channel|>"), Look::No);
-        assert_eq!(at(Place::First, "<|start|>assistant<|sta"), Look::No);
-        assert_eq!(at(Place::First, &format!("<|channel|>final{}", "x".repeat(MAX_OPENING_BYTES))), Look::No);
+        assert_eq!(at(TextPosition::First, "<|channel|>news"), OpeningMatch::No);
+        assert_eq!(at(TextPosition::First, "<|channel|>fin"), OpeningMatch::Maybe);
+        assert_eq!(at(TextPosition::First, "<|channel|>final<|channel|>"), OpeningMatch::No);
+        assert_eq!(at(TextPosition::First, "<|start|>assistant<|sta"), OpeningMatch::No);
+        assert_eq!(
+            at(TextPosition::First, &format!("<|channel|>final{}", "x".repeat(MAX_OPENING_BYTES))),
+            OpeningMatch::No
+        );
     }
 }

@@ -3,31 +3,31 @@
 use std::mem;
 
 use super::{
-    Event, Parser, State,
-    body::Body,
-    family::Family,
+    ParseEvent, ParserState, ReplyParser,
+    bare_reply::BareReply,
+    body::PartialBody,
+    family::CallFamily,
     limits, lines,
-    markers::{self, Kind},
-    opening::{self, Look, Opens, Place},
-    thoughts::Thoughts,
-    whole::Whole,
-    wrong::Wrong,
+    markers::{self, MarkerKind},
+    opening::{self, OpenedItem, OpeningMatch, TextPosition},
+    problem::CallProblem,
+    thoughts::ThoughtReader,
 };
 
-impl Parser {
-    fn place(&self) -> Place {
+impl ReplyParser {
+    fn text_position(&self) -> TextPosition {
         if self.lines.is_code() {
-            Place::Code
+            TextPosition::Code
         } else if let Some(family) = self.behind {
-            Place::Behind(family)
-        } else if !self.said {
-            Place::First
-        } else if !self.trailer.is_empty() || self.lines.is_start(lines::width(&self.space)) {
-            Place::Line
+            TextPosition::Behind(family)
+        } else if !self.has_output {
+            TextPosition::First
+        } else if !self.trailer.is_empty() || self.lines.is_start(lines::column_width(&self.space)) {
+            TextPosition::Line
         } else if self.lines.is_glued() {
-            Place::Glued
+            TextPosition::Glued
         } else {
-            Place::Prose
+            TextPosition::Prose
         }
     }
 
@@ -36,10 +36,10 @@ impl Parser {
             return self.step_space(c);
         }
         self.held.push(c);
-        match opening::look(&self.held, self.place(), &self.tools) {
-            Look::Maybe if self.held.len() <= limits::MAX_OPENING_BYTES => {}
-            Look::Maybe | Look::No => self.reject(),
-            Look::Opens { what, used } => self.open(what, used),
+        match opening::match_opening(&self.held, self.text_position(), &self.tools) {
+            OpeningMatch::Maybe if self.held.len() <= limits::MAX_OPENING_BYTES => {}
+            OpeningMatch::Maybe | OpeningMatch::No => self.reject_held(),
+            OpeningMatch::Opens { what, used } => self.open_item(what, used),
         }
     }
 
@@ -49,7 +49,7 @@ impl Parser {
             if self.trailer.len() > limits::MAX_OPENING_BYTES {
                 self.show_held_space();
             }
-        } else if (self.behind.is_some() || !self.said) && !self.lines.is_code() {
+        } else if (self.behind.is_some() || !self.has_output) && !self.lines.is_code() {
             // Blank lines around what was swallowed say nothing.
             if c == '\n' && self.line_ended {
                 self.space.clear()
@@ -59,66 +59,68 @@ impl Parser {
             if self.space.len() > limits::MAX_OPENING_BYTES {
                 self.show_held_space();
             }
-        } else if matches!(c, ' ' | '\t') && self.lines.is_start(lines::width(&self.space)) {
+        } else if matches!(c, ' ' | '\t') && self.lines.is_start(lines::column_width(&self.space)) {
             self.space.push(c);
-            if !self.lines.is_start(lines::width(&self.space)) {
+            if !self.lines.is_start(lines::column_width(&self.space)) {
                 self.show_held_space();
             }
         } else {
-            self.show(c);
+            self.show_char(c);
         }
     }
 
     /// What is held is no marker: its first character is text, the rest may still be one.
-    fn reject(&mut self) {
+    fn reject_held(&mut self) {
         let held = mem::take(&mut self.held);
         let Some(first) = held.chars().next() else { return };
-        let whole = !self.said && self.count == 0 && !self.not_whole && self.trailer.is_empty();
-        if whole && Whole::may_begin(first) {
-            self.state = State::Whole(Whole::new());
-            return self.look_again(&held);
+        let whole = !self.has_output && self.count == 0 && !self.not_bare && self.trailer.is_empty();
+        if whole && BareReply::may_begin(first) {
+            self.state = ParserState::Bare(BareReply::new());
+            return self.requeue_text(&held);
         }
-        self.show(first);
-        self.look_again(&held[first.len_utf8()..]);
+        self.show_char(first);
+        self.requeue_text(&held[first.len_utf8()..]);
     }
 
-    pub(super) fn give_up_whole(&mut self) {
-        if let State::Whole(whole) = mem::replace(&mut self.state, State::Prose) {
-            self.not_whole = true;
-            self.look_again(&whole.into_text());
+    pub(super) fn give_up_bare_reply(&mut self) {
+        if let ParserState::Bare(whole) = mem::replace(&mut self.state, ParserState::Prose) {
+            self.not_bare = true;
+            self.requeue_text(&whole.into_text());
         }
     }
 
-    fn open(&mut self, what: Opens, used: usize) {
+    fn open_item(&mut self, what: OpenedItem, used: usize) {
         let held = mem::take(&mut self.held);
         let rest = &held[used..];
-        if what == Opens::Kind(Kind::End) {
+        if what == OpenedItem::Kind(MarkerKind::End) {
             self.trailer.push_str(&mem::take(&mut self.space));
             self.trailer.push_str(&held[..used]);
-            return self.look_again(rest);
+            return self.requeue_text(rest);
         }
         self.space.clear();
         self.trailer.clear();
         let kind = match what {
-            Opens::Kind(kind) => kind,
-            Opens::Harmony(name) => {
-                self.state = State::Body(Body::new(Family::Harmony, Some(name)));
-                return self.look_again(rest);
+            OpenedItem::Kind(kind) => kind,
+            OpenedItem::Harmony(name) => {
+                self.state = ParserState::Body(PartialBody::new(CallFamily::Harmony, Some(name)));
+                return self.requeue_text(rest);
             }
         };
         match kind {
-            Kind::Call(family) => self.state = State::Body(Body::new(family, None)),
-            Kind::Thoughts(ends) => self.state = State::Thoughts(Thoughts::new(ends)),
-            Kind::Invented => self.state = State::Invented(Thoughts::new(markers::INVENTED_END)),
-            Kind::Section(family) => return self.close(family, rest),
-            Kind::Closer => {
-                let family = self.behind.unwrap_or(Family::Plain);
-                return self.close(family, rest);
+            MarkerKind::Call(family) => self.state = ParserState::Body(PartialBody::new(family, None)),
+            MarkerKind::Thoughts(ends) => self.state = ParserState::Thoughts(ThoughtReader::new(ends)),
+            MarkerKind::Invented => {
+                self.state = ParserState::Invented(ThoughtReader::new(markers::INVENTED_END))
+            }
+            MarkerKind::Section(family) => return self.close_section(family, rest),
+            MarkerKind::Closer => {
+                let family = self.behind.unwrap_or(CallFamily::Plain);
+                return self.close_section(family, rest);
             }
             // Both were turned into something else by now.
-            Kind::Header | Kind::End => {}
+            MarkerKind::Header | MarkerKind::End => {}
         }
-        self.look_again(rest);
+        self.requeue_text(rest);
     }
 
     fn show_held_space(&mut self) {
@@ -126,31 +128,37 @@ impl Parser {
         held.chars().for_each(|c| self.show_now(c));
     }
 
-    fn show(&mut self, c: char) {
+    fn show_char(&mut self, c: char) {
         self.show_held_space();
         self.show_now(c);
     }
 
     fn show_now(&mut self, c: char) {
-        self.lines.pass(c);
-        (self.behind, self.said, self.line_ended) = (None, true, c == '\n');
+        self.lines.push_char(c);
+        (self.behind, self.has_output, self.line_ended) = (None, true, c == '\n');
         match self.events.last_mut() {
-            Some(Event::Text(text)) => text.push(c),
-            _ => self.events.push(Event::Text(c.to_string())),
+            Some(ParseEvent::Text(text)) => text.push(c),
+            _ => self.events.push(ParseEvent::Text(c.to_string())),
         }
     }
 
     pub(super) fn finish_prose(&mut self) {
         let held = mem::take(&mut self.held);
-        match opening::begun(&held, self.place()) {
-            Some(Kind::Call(_)) => self.bad(Wrong::Cut.into(), &held),
-            Some(Kind::Section(_) | Kind::Closer | Kind::Thoughts(_) | Kind::Invented | Kind::Header) => {}
-            Some(Kind::End) | None if held.is_empty() => {
-                if self.said && self.behind.is_none() && self.trailer.is_empty() {
+        match opening::begun_marker(&held, self.text_position()) {
+            Some(MarkerKind::Call(_)) => self.push_bad_call(CallProblem::Cut.into(), &held),
+            Some(
+                MarkerKind::Section(_)
+                | MarkerKind::Closer
+                | MarkerKind::Thoughts(_)
+                | MarkerKind::Invented
+                | MarkerKind::Header,
+            ) => {}
+            Some(MarkerKind::End) | None if held.is_empty() => {
+                if self.has_output && self.behind.is_none() && self.trailer.is_empty() {
                     self.show_held_space();
                 }
             }
-            Some(Kind::End) | None => held.chars().for_each(|c| self.show(c)),
+            Some(MarkerKind::End) | None => held.chars().for_each(|c| self.show_char(c)),
         }
     }
 }

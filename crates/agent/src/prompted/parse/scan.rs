@@ -4,7 +4,7 @@
 use super::limits::MAX_DEPTH;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Comment {
+enum CommentState {
     #[default]
     None,
     /// A slash that may begin one.
@@ -17,14 +17,14 @@ enum Comment {
 
 /// Where in a value we are.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Scan {
+pub(super) struct BracketScan {
     /// Brackets that must still come, at most [`MAX_DEPTH`] of them.
     due: Vec<char>,
     /// Brackets deeper than that.
     deeper: usize,
     string: Option<char>,
     escaped: bool,
-    comment: Comment,
+    comment: CommentState,
     /// The last character that counts, outside of strings.
     last: Option<char>,
     opened: bool,
@@ -36,75 +36,77 @@ pub(super) struct Scan {
     parentheses: bool,
 }
 
-impl Scan {
+impl BracketScan {
     /// For JSON, well written or not.
-    pub(super) fn json() -> Self {
+    pub(super) fn for_json() -> Self {
         Self::default()
     }
 
     /// For `[f(a="x")]`.
-    pub(super) fn python() -> Self {
+    pub(super) fn for_python() -> Self {
         Self { parentheses: true, ..Self::default() }
     }
 
     /// All of a text.
-    pub(super) fn of(mut self, text: &str) -> Self {
-        text.chars().for_each(|c| self.step(c));
+    pub(super) fn scan_text(mut self, text: &str) -> Self {
+        text.chars().for_each(|c| self.push_char(c));
         self
     }
 
     /// The next character.
-    pub(super) fn step(&mut self, c: char) {
+    pub(super) fn push_char(&mut self, c: char) {
         match c {
             '{' | '[' => self.raw += 1,
             '}' | ']' => self.raw -= 1,
             _ => {}
         }
         if let Some(quote) = self.string {
-            self.in_string(quote, c);
-        } else if !self.in_comment(c) {
-            self.outside(c);
+            self.step_string(quote, c);
+        } else if !self.step_comment(c) {
+            self.step_outside(c);
         }
     }
 
-    fn in_string(&mut self, quote: char, c: char) {
+    fn step_string(&mut self, quote: char, c: char) {
         if self.escaped {
             self.escaped = false;
             self.bad_escape |= !matches!(c, '"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't' | 'u' | '\'');
         } else if c == '\\' {
             self.escaped = true;
-        } else if closes(quote, c) {
+        } else if closes_quote(quote, c) {
             self.string = None;
             self.last = Some(c);
         }
     }
 
-    fn in_comment(&mut self, c: char) -> bool {
+    fn step_comment(&mut self, c: char) -> bool {
         self.comment = match (self.comment, c) {
-            (Comment::None, '/') => Comment::Slash,
-            (Comment::None, '#') | (Comment::Slash, '/') => Comment::Line,
-            (Comment::Slash, '*') => Comment::Block,
-            (Comment::None | Comment::Slash, _) | (Comment::Line, '\n') | (Comment::Star, '/') => {
-                let skipped = matches!(self.comment, Comment::Line | Comment::Star);
-                self.comment = Comment::None;
+            (CommentState::None, '/') => CommentState::Slash,
+            (CommentState::None, '#') | (CommentState::Slash, '/') => CommentState::Line,
+            (CommentState::Slash, '*') => CommentState::Block,
+            (CommentState::None | CommentState::Slash, _)
+            | (CommentState::Line, '\n')
+            | (CommentState::Star, '/') => {
+                let skipped = matches!(self.comment, CommentState::Line | CommentState::Star);
+                self.comment = CommentState::None;
                 return skipped;
             }
-            (Comment::Block | Comment::Star, '*') => Comment::Star,
-            (Comment::Star, _) => Comment::Block,
+            (CommentState::Block | CommentState::Star, '*') => CommentState::Star,
+            (CommentState::Star, _) => CommentState::Block,
             (stays, _) => stays,
         };
         true
     }
 
-    fn outside(&mut self, c: char) {
+    fn step_outside(&mut self, c: char) {
         match c {
             '"' => self.string = Some(c),
             '\'' | '‘' | '’' | '“' | '”' if self.value_may_begin() => self.string = Some(c),
-            '{' => self.open('}'),
-            '[' => self.open(']'),
-            '(' if self.parentheses => self.open(')'),
-            '}' | ']' => self.close(c),
-            ')' if self.parentheses => self.close(c),
+            '{' => self.open_bracket('}'),
+            '[' => self.open_bracket(']'),
+            '(' if self.parentheses => self.open_bracket(')'),
+            '}' | ']' => self.close_bracket(c),
+            ')' if self.parentheses => self.close_bracket(c),
             _ => {}
         }
         if !c.is_whitespace() {
@@ -117,7 +119,7 @@ impl Scan {
         matches!(self.last, None | Some('{' | '[' | '(' | ',' | ':' | '='))
     }
 
-    fn open(&mut self, closer: char) {
+    fn open_bracket(&mut self, closer: char) {
         self.opened = true;
         if self.due.len() < MAX_DEPTH {
             self.due.push(closer);
@@ -127,7 +129,7 @@ impl Scan {
         }
     }
 
-    fn close(&mut self, c: char) {
+    fn close_bracket(&mut self, c: char) {
         if self.deeper > 0 {
             self.deeper -= 1;
         } else if let Some(due) = self.due.pop() {
@@ -141,7 +143,7 @@ impl Scan {
             && self.due.is_empty()
             && self.deeper == 0
             && self.string.is_none()
-            && matches!(self.comment, Comment::None | Comment::Slash)
+            && matches!(self.comment, CommentState::None | CommentState::Slash)
     }
 
     /// Whether we are inside of a string.
@@ -170,17 +172,17 @@ impl Scan {
     }
 
     /// The last character that counts, outside of strings and comments.
-    pub(super) fn last(&self) -> Option<char> {
+    pub(super) fn last_char(&self) -> Option<char> {
         self.last
     }
 
     /// Whether neither a string nor a comment is open.
     pub(super) fn is_outside(&self) -> bool {
-        self.string.is_none() && matches!(self.comment, Comment::None | Comment::Slash)
+        self.string.is_none() && matches!(self.comment, CommentState::None | CommentState::Slash)
     }
 }
 
-fn closes(quote: char, c: char) -> bool {
+fn closes_quote(quote: char, c: char) -> bool {
     match quote {
         '"' | '\'' => c == quote,
         '“' | '”' => matches!(c, '“' | '”' | '"'),
@@ -193,7 +195,7 @@ mod tests {
     use super::*;
 
     fn complete(text: &str) -> bool {
-        Scan::json().of(text).is_complete()
+        BracketScan::for_json().scan_text(text).is_complete()
     }
 
     #[test]
@@ -226,16 +228,17 @@ mod tests {
 
     #[test]
     fn brackets_must_match_and_depth_is_bounded() {
-        assert!(Scan::json().of("{[}]").is_mismatched());
-        assert!(!Scan::json().of("{[]}}").is_mismatched(), "one too many is no mismatch");
-        let deep = |n: usize| Scan::json().of(&format!("{}{}", "[".repeat(n), "]".repeat(n)));
+        assert!(BracketScan::for_json().scan_text("{[}]").is_mismatched());
+        assert!(!BracketScan::for_json().scan_text("{[]}}").is_mismatched(), "one too many is no mismatch");
+        let deep =
+            |n: usize| BracketScan::for_json().scan_text(&format!("{}{}", "[".repeat(n), "]".repeat(n)));
         assert!(!deep(MAX_DEPTH).is_too_deep() && deep(MAX_DEPTH).is_complete());
         assert!(deep(MAX_DEPTH + 1).is_too_deep() && deep(MAX_DEPTH + 1).is_complete());
     }
 
     #[test]
     fn escapes_that_json_does_not_know_are_seen() {
-        assert!(Scan::json().of(r#"{"p":"C:\dir"}"#).has_bad_escape());
-        assert!(!Scan::json().of(r#"{"p":"C:\\dir\n\u0041\/"}"#).has_bad_escape());
+        assert!(BracketScan::for_json().scan_text(r#"{"p":"C:\dir"}"#).has_bad_escape());
+        assert!(!BracketScan::for_json().scan_text(r#"{"p":"C:\\dir\n\u0041\/"}"#).has_bad_escape());
     }
 }

@@ -4,7 +4,7 @@ use super::markers;
 
 /// Text up to one of its ends.
 #[derive(Debug)]
-pub(super) struct Thoughts {
+pub(super) struct ThoughtReader {
     ends: &'static [&'static str],
     /// What may be the beginning of an end.
     held: String,
@@ -14,22 +14,22 @@ pub(super) struct Thoughts {
 
 /// What a further character did.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum ThoughtStep {
     /// So much is surely not the end.
     More(String),
     /// It was the end. What ended it may open something itself and must be looked at again.
     Ended { again: &'static str },
 }
 
-impl Thoughts {
+impl ThoughtReader {
     pub(super) fn new(ends: &'static [&'static str]) -> Self {
         Self { ends, held: String::new(), blank: true }
     }
 
     /// The next character.
-    pub(super) fn step(&mut self, c: char) -> Step {
+    pub(super) fn push_char(&mut self, c: char) -> ThoughtStep {
         if self.blank && self.held.is_empty() && c.is_whitespace() {
-            return Step::More(String::new());
+            return ThoughtStep::More(String::new());
         }
         self.held.push(c);
         let mut free = String::new();
@@ -38,14 +38,14 @@ impl Thoughts {
         }
         if let Some(end) = self.ends.iter().find(|end| **end == self.held) {
             let opens = matches!(*end, markers::HARMONY_START | markers::HARMONY_CHANNEL);
-            return Step::Ended { again: if opens { end } else { "" } };
+            return ThoughtStep::Ended { again: if opens { end } else { "" } };
         }
         self.blank &= free.is_empty();
-        Step::More(free)
+        ThoughtStep::More(free)
     }
 
     /// What was held back, at the end of a reply.
-    pub(super) fn rest(self) -> String {
+    pub(super) fn into_rest(self) -> String {
         self.held
     }
 }
@@ -56,12 +56,12 @@ mod tests {
 
     #[test]
     fn only_the_end_is_held_back() {
-        let mut thoughts = Thoughts::new(&["</think>"]);
-        let said: Vec<_> = "\n a</th<".chars().map(|c| thoughts.step(c)).collect();
+        let mut thoughts = ThoughtReader::new(&["</think>"]);
+        let said: Vec<_> = "\n a</th<".chars().map(|c| thoughts.push_char(c)).collect();
         let said: String =
-            said.iter().map(|step| if let Step::More(text) = step { text } else { "" }).collect();
+            said.iter().map(|step| if let ThoughtStep::More(text) = step { text } else { "" }).collect();
         assert_eq!(said, "a</th");
-        let ended = "/think>".chars().map(|c| thoughts.step(c)).last();
-        assert_eq!(ended, Some(Step::Ended { again: "" }));
+        let ended = "/think>".chars().map(|c| thoughts.push_char(c)).last();
+        assert_eq!(ended, Some(ThoughtStep::Ended { again: "" }));
     }
 }

@@ -12,12 +12,12 @@ const NAMESPACE: &str = "functions.";
 
 /// The tools that a reply may call.
 #[derive(Debug, Clone, Default)]
-pub struct Tools {
+pub struct CallableTools {
     specs: Vec<Arc<ToolSpec>>,
     names: BTreeMap<String, usize>,
 }
 
-impl Tools {
+impl CallableTools {
     /// These, by their names.
     pub fn new(specs: &[Arc<ToolSpec>]) -> Self {
         let names = specs.iter().enumerate().map(|(at, spec)| (spec.name.clone(), at)).collect();
@@ -26,7 +26,7 @@ impl Tools {
 
     /// A further name for the tool `name`, such as its canonical one. Names that are taken stay as they are.
     #[must_use]
-    pub fn also(mut self, other: impl Into<String>, name: &str) -> Self {
+    pub fn with_alias(mut self, other: impl Into<String>, name: &str) -> Self {
         if let Some(at) = self.names.get(name).copied() {
             self.names.entry(other.into()).or_insert(at);
         }
@@ -46,13 +46,13 @@ impl Tools {
     }
 
     /// Whether some name begins like this.
-    pub(super) fn any_begins(&self, start: &str) -> bool {
+    pub(super) fn has_name_prefix(&self, start: &str) -> bool {
         let from = (Bound::Included(start), Bound::Unbounded);
         self.names.range::<str, _>(from).next().is_some_and(|(name, _)| name.starts_with(start))
     }
 
     /// The names, for a model that got one wrong; not more than it can use.
-    pub(super) fn listed(&self) -> String {
+    pub(super) fn list_names(&self) -> String {
         let names: Vec<_> =
             self.specs.iter().take(limits::MAX_LISTED_NAMES).map(|spec| spec.name.as_str()).collect();
         let more = self.specs.len().saturating_sub(limits::MAX_LISTED_NAMES);
@@ -61,7 +61,7 @@ impl Tools {
 }
 
 /// The schema of one argument.
-pub(super) fn argument<'a>(spec: &'a ToolSpec, name: &str) -> Option<&'a Value> {
+pub(super) fn argument_schema<'a>(spec: &'a ToolSpec, name: &str) -> Option<&'a Value> {
     spec.schema.get("properties")?.get(name)
 }
 
@@ -99,26 +99,27 @@ mod tests {
 
     use super::*;
 
-    fn tools(count: usize) -> Tools {
+    fn tools(count: usize) -> CallableTools {
         let spec = |n| ToolSpec { name: format!("t{n}"), description: String::new(), schema: json!({}) };
-        Tools::new(&(0..count).map(|n| Arc::new(spec(n))).collect::<Vec<_>>())
+        CallableTools::new(&(0..count).map(|n| Arc::new(spec(n))).collect::<Vec<_>>())
     }
 
     #[test]
     fn names_are_found_with_a_namespace_and_by_further_names() {
-        let tools = tools(2).also("app:zero", "t0").also("t1", "t0").also("lost", "missing");
+        let tools =
+            tools(2).with_alias("app:zero", "t0").with_alias("t1", "t0").with_alias("lost", "missing");
         assert_eq!(tools.find(" functions.t1 ").unwrap().name, "t1", "a taken name stays");
         assert_eq!(tools.find("app:zero").unwrap().name, "t0");
         assert!(tools.find("lost").is_none());
         assert!(tools.find("T0").is_none());
-        assert!(tools.any_begins("app:") && tools.any_begins("t") && !tools.any_begins("u"));
+        assert!(tools.has_name_prefix("app:") && tools.has_name_prefix("t") && !tools.has_name_prefix("u"));
     }
 
     #[test]
     fn the_list_of_names_is_bounded() {
-        let listed = tools(limits::MAX_LISTED_NAMES + 3).listed();
+        let listed = tools(limits::MAX_LISTED_NAMES + 3).list_names();
         assert!(listed.ends_with("t19 and 3 more"), "{listed}");
-        assert_eq!(tools(2).listed(), "t0, t1");
+        assert_eq!(tools(2).list_names(), "t0, t1");
     }
 
     #[test]

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, value::RawValue};
 
-use super::{json, scan::Scan, tools, wrong::Wrong};
+use super::{json, problem::CallProblem, scan::BracketScan, tools};
 use crate::model::ToolSpec;
 
 /// What the tag itself says about its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hint {
+pub(super) enum ValueHint {
     /// Nothing: the schema decides.
     None,
     Text,
@@ -16,19 +16,19 @@ pub(super) enum Hint {
 
 /// Arguments that come one by one.
 #[derive(Debug, Default)]
-pub(super) struct Arguments(Vec<(String, String)>);
+pub(super) struct ArgumentList(Vec<(String, String)>);
 
-impl Arguments {
+impl ArgumentList {
     /// One more; a name that comes again replaces the first.
     pub(super) fn add(
         &mut self,
         spec: Option<&ToolSpec>,
         name: &str,
         written: &str,
-        hint: Hint,
-    ) -> Result<(), Wrong> {
-        let schema = spec.and_then(|spec| tools::argument(spec, name));
-        let value = typed(unwrapped(written), schema, hint)?;
+        hint: ValueHint,
+    ) -> Result<(), CallProblem> {
+        let schema = spec.and_then(|spec| tools::argument_schema(spec, name));
+        let value = typed_value(trim_line_breaks(written), schema, hint)?;
         match self.0.iter_mut().find(|(known, _)| known == name) {
             Some((_, known)) => *known = value,
             None => self.0.push((name.to_owned(), value)),
@@ -37,29 +37,29 @@ impl Arguments {
     }
 
     /// All of them as an object.
-    pub(super) fn object(self) -> Result<Box<RawValue>, Wrong> {
+    pub(super) fn into_object(self) -> Result<Box<RawValue>, CallProblem> {
         let members: Vec<_> =
-            self.0.iter().map(|(name, value)| format!("{}:{value}", json::quoted(name))).collect();
-        json::raw(format!("{{{}}}", members.join(",")))
+            self.0.iter().map(|(name, value)| format!("{}:{value}", json::quote_json(name))).collect();
+        json::to_raw_value(format!("{{{}}}", members.join(",")))
     }
 }
 
 /// Templates put a value on lines of its own; the line breaks around it are not part of it.
-fn unwrapped(written: &str) -> &str {
+fn trim_line_breaks(written: &str) -> &str {
     let inner = written.strip_prefix("\r\n").or_else(|| written.strip_prefix('\n')).unwrap_or(written);
     inner.strip_suffix("\r\n").or_else(|| inner.strip_suffix('\n')).unwrap_or(inner)
 }
 
-fn typed(written: &str, schema: Option<&Value>, hint: Hint) -> Result<String, Wrong> {
+fn typed_value(written: &str, schema: Option<&Value>, hint: ValueHint) -> Result<String, CallProblem> {
     let text = match hint {
-        Hint::Text => true,
-        Hint::Json => false,
-        Hint::None => schema.is_some_and(tools::is_text),
+        ValueHint::Text => true,
+        ValueHint::Json => false,
+        ValueHint::None => schema.is_some_and(tools::is_text),
     };
     let trimmed = written.trim();
     if text {
-        let null = hint == Hint::None && trimmed == "null" && schema.is_some_and(tools::takes_null);
-        return Ok(if null { trimmed.to_owned() } else { json::quoted(written) });
+        let null = hint == ValueHint::None && trimmed == "null" && schema.is_some_and(tools::takes_null);
+        return Ok(if null { trimmed.to_owned() } else { json::quote_json(written) });
     }
     match trimmed {
         "True" => return Ok("true".to_owned()),
@@ -68,10 +68,11 @@ fn typed(written: &str, schema: Option<&Value>, hint: Hint) -> Result<String, Wr
         _ => {}
     }
     if trimmed.starts_with(['{', '[']) {
-        return json::valid(trimmed);
+        return json::to_valid_json(trimmed);
     }
-    let plain = !Scan::json().of(trimmed).is_too_deep() && serde_json::from_str::<&RawValue>(trimmed).is_ok();
-    Ok(if plain { trimmed.to_owned() } else { json::quoted(written) })
+    let plain = !BracketScan::for_json().scan_text(trimmed).is_too_deep()
+        && serde_json::from_str::<&RawValue>(trimmed).is_ok();
+    Ok(if plain { trimmed.to_owned() } else { json::quote_json(written) })
 }
 
 #[cfg(test)]
@@ -80,8 +81,8 @@ mod tests {
 
     use super::*;
 
-    fn read(schema: Value, written: &str) -> Result<Value, Wrong> {
-        let json = typed(written, Some(&schema), Hint::None)?;
+    fn read(schema: Value, written: &str) -> Result<Value, CallProblem> {
+        let json = typed_value(written, Some(&schema), ValueHint::None)?;
         Ok(serde_json::from_str(&json).unwrap())
     }
 
@@ -103,21 +104,21 @@ mod tests {
 
     #[test]
     fn cut_json_is_not_closed() {
-        assert_eq!(read(json!({"type": "array"}), "[1, 2"), Err(Wrong::Cut));
+        assert_eq!(read(json!({"type": "array"}), "[1, 2"), Err(CallProblem::Cut));
     }
 
     #[test]
     fn line_breaks_around_a_value_go_once() {
-        assert_eq!(unwrapped("\nx\n"), "x");
-        assert_eq!(unwrapped("\r\nx\r\n"), "x");
-        assert_eq!(unwrapped("\n\nx\n\n"), "\nx\n");
+        assert_eq!(trim_line_breaks("\nx\n"), "x");
+        assert_eq!(trim_line_breaks("\r\nx\r\n"), "x");
+        assert_eq!(trim_line_breaks("\n\nx\n\n"), "\nx\n");
     }
 
     #[test]
     fn a_name_that_comes_again_replaces_the_first() {
-        let mut arguments = Arguments::default();
-        arguments.add(None, "a", "1", Hint::None).unwrap();
-        arguments.add(None, "a", "2", Hint::None).unwrap();
-        assert_eq!(arguments.object().unwrap().get(), r#"{"a":2}"#);
+        let mut arguments = ArgumentList::default();
+        arguments.add(None, "a", "1", ValueHint::None).unwrap();
+        arguments.add(None, "a", "2", ValueHint::None).unwrap();
+        assert_eq!(arguments.into_object().unwrap().get(), r#"{"a":2}"#);
     }
 }

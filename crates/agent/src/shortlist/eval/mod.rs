@@ -9,41 +9,42 @@ mod report;
 
 use std::{collections::HashMap, io::BufRead, sync::Arc, time::Duration};
 
-pub use read::{EvalError, MAX_LINE_BYTES, MAX_QUESTIONS};
-pub use report::{KS, Report, Row};
+pub use read::{MAX_LINE_BYTES, MAX_QUESTIONS, ShortlistEvalError};
+pub use report::{KS, RecallRow, ShortlistReport};
 
 use super::{
-    DEFAULT_LIMIT, Query, ToolDocument, ToolIndex, parameters_of, phrases_of, pick, vectors::WordVectors,
+    DEFAULT_LIMIT, ToolDocument, ToolIndex, ToolQuery, parameters_of, phrases_of, pick_tools,
+    vectors::WordVectors,
 };
-use read::{Question, Tool};
+use read::{EvalQuestion, EvalTool};
 
 /// Measures a set. `now` is a clock that only goes forward, from any start.
-pub fn measure(
+pub fn measure_shortlist(
     tools: impl BufRead,
     questions: impl BufRead,
     vectors: Option<Arc<WordVectors>>,
     mut now: impl FnMut() -> Duration,
-) -> Result<Report, EvalError> {
-    let tools = read::tools(tools)?;
-    let by_name: HashMap<String, usize> = tools.iter().map(Tool::id).zip(0..).collect();
-    let questions = read::questions(questions, |name| by_name.get(name).copied())?;
+) -> Result<ShortlistReport, ShortlistEvalError> {
+    let tools = read::read_tools(tools)?;
+    let by_name: HashMap<String, usize> = tools.iter().map(EvalTool::id).zip(0..).collect();
+    let questions = read::read_questions(questions, |name| by_name.get(name).copied())?;
     let start = now();
-    let index = ToolIndex::build((0..).zip(&tools).map(|(key, tool)| document(key, tool)), vectors);
-    let mut report = Report::new(&index, now().saturating_sub(start));
+    let index = ToolIndex::build((0..).zip(&tools).map(|(key, tool)| eval_tool_document(key, tool)), vectors);
+    let mut report = ShortlistReport::new(&index, now().saturating_sub(start));
     for question in &questions {
         let query =
-            Query { text: &question.text, recent: question.recent.iter().map(String::as_str).collect() };
+            ToolQuery { text: &question.text, recent: question.recent.iter().map(String::as_str).collect() };
         let start = now();
         let hits = index.search(&query, KS[KS.len() - 1]);
         let time = now().saturating_sub(start);
         let ranked: Vec<usize> = hits.iter().map(|hit| hit.key).collect();
-        let picked = pick(&index, &query, &[], DEFAULT_LIMIT);
+        let picked = pick_tools(&index, &query, &[], DEFAULT_LIMIT);
         report.add(question, &ranked, &picked, time);
     }
     Ok(report.finish())
 }
 
-fn document(key: usize, tool: &Tool) -> ToolDocument<'_> {
+fn eval_tool_document(key: usize, tool: &EvalTool) -> ToolDocument<'_> {
     let phrases = tool.extensions.activation_phrases.as_ref();
     ToolDocument {
         key,
@@ -58,7 +59,7 @@ fn document(key: usize, tool: &Tool) -> ToolDocument<'_> {
 }
 
 /// The share of the right tools that is among those found.
-fn recall(question: &Question, found: &[usize]) -> f64 {
+fn recall_share(question: &EvalQuestion, found: &[usize]) -> f64 {
     let right = question.right.iter().filter(|tool| found.contains(tool)).count();
     right as f64 / question.right.len() as f64
 }

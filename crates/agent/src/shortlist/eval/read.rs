@@ -18,7 +18,7 @@ pub const MAX_QUESTIONS: usize = 100_000;
 
 /// Why a set cannot be measured.
 #[derive(Debug, thiserror::Error)]
-pub enum EvalError {
+pub enum ShortlistEvalError {
     /// A file could not be read.
     #[error("cannot read the {0} file: {1}")]
     Io(&'static str, #[source] io::Error),
@@ -39,7 +39,7 @@ pub enum EvalError {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Tool {
+pub(super) struct EvalTool {
     package: Option<String>,
     pub(super) app: Option<String>,
     pub(super) name: String,
@@ -51,7 +51,7 @@ pub(super) struct Tool {
     pub(super) extensions: ToolExtensions,
 }
 
-impl Tool {
+impl EvalTool {
     /// The name by which questions know it.
     pub(super) fn id(&self) -> String {
         match &self.package {
@@ -62,7 +62,7 @@ impl Tool {
 }
 
 #[derive(Debug)]
-pub(super) struct Question {
+pub(super) struct EvalQuestion {
     pub(super) text: String,
     pub(super) kind: Option<String>,
     pub(super) recent: Vec<String>,
@@ -82,18 +82,18 @@ struct RawQuestion {
 const TOOLS: &str = "tools";
 const QUESTIONS: &str = "questions";
 
-pub(super) fn tools(reader: impl BufRead) -> Result<Vec<Tool>, EvalError> {
+pub(super) fn read_tools(reader: impl BufRead) -> Result<Vec<EvalTool>, ShortlistEvalError> {
     let mut names = HashSet::new();
-    lines(reader, TOOLS, MAX_TOOLS, |tool: Tool| {
+    read_json_lines(reader, TOOLS, MAX_TOOLS, |tool: EvalTool| {
         if names.insert(tool.id()) { Ok(tool) } else { Err(format!("{} is defined twice", tool.id())) }
     })
 }
 
-pub(super) fn questions(
+pub(super) fn read_questions(
     reader: impl BufRead,
     find: impl Fn(&str) -> Option<usize>,
-) -> Result<Vec<Question>, EvalError> {
-    lines(reader, QUESTIONS, MAX_QUESTIONS, |raw: RawQuestion| {
+) -> Result<Vec<EvalQuestion>, ShortlistEvalError> {
+    read_json_lines(reader, QUESTIONS, MAX_QUESTIONS, |raw: RawQuestion| {
         let found = raw.tools.iter().map(|name| find(name).ok_or_else(|| format!("there is no tool {name}")));
         let mut right = found.collect::<Result<Vec<usize>, String>>()?;
         right.sort_unstable();
@@ -101,26 +101,26 @@ pub(super) fn questions(
         if right.is_empty() {
             return Err("it names no right tool".to_owned());
         }
-        Ok(Question { text: raw.text, kind: raw.kind, recent: raw.recent, right })
+        Ok(EvalQuestion { text: raw.text, kind: raw.kind, recent: raw.recent, right })
     })
 }
 
 /// Reads up to `most` lines of JSON. Empty lines are passed over.
-fn lines<Raw: DeserializeOwned, T>(
+fn read_json_lines<Raw: DeserializeOwned, T>(
     mut reader: impl BufRead,
     file: &'static str,
     most: usize,
     mut check: impl FnMut(Raw) -> Result<T, String>,
-) -> Result<Vec<T>, EvalError> {
+) -> Result<Vec<T>, ShortlistEvalError> {
     let (mut found, mut line, mut bytes) = (Vec::new(), 0, Vec::new());
     loop {
         bytes.clear();
         line += 1;
         let mut part = reader.by_ref().take(MAX_LINE_BYTES as u64 + 1);
-        if part.read_until(b'\n', &mut bytes).map_err(|error| EvalError::Io(file, error))? == 0 {
+        if part.read_until(b'\n', &mut bytes).map_err(|error| ShortlistEvalError::Io(file, error))? == 0 {
             break;
         }
-        let wrong = |problem: String| EvalError::Line { file, line, problem };
+        let wrong = |problem: String| ShortlistEvalError::Line { file, line, problem };
         if bytes.len() > MAX_LINE_BYTES {
             return Err(wrong(format!("longer than {MAX_LINE_BYTES} bytes")));
         }
@@ -133,7 +133,7 @@ fn lines<Raw: DeserializeOwned, T>(
         let raw = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
         found.push(check(raw).map_err(wrong)?);
     }
-    if found.is_empty() { Err(EvalError::Empty(file)) } else { Ok(found) }
+    if found.is_empty() { Err(ShortlistEvalError::Empty(file)) } else { Ok(found) }
 }
 
 #[cfg(test)]
@@ -141,11 +141,11 @@ mod tests {
     use super::*;
 
     fn tools_error(text: &str) -> String {
-        tools(text.as_bytes()).unwrap_err().to_string()
+        read_tools(text.as_bytes()).unwrap_err().to_string()
     }
 
     fn questions_error(text: &str) -> String {
-        questions(text.as_bytes(), |name| (name == "a").then_some(0)).unwrap_err().to_string()
+        read_questions(text.as_bytes(), |name| (name == "a").then_some(0)).unwrap_err().to_string()
     }
 
     #[test]
@@ -168,9 +168,9 @@ mod tests {
             tools_error(&long),
             format!("line 1 of the tools file: longer than {MAX_LINE_BYTES} bytes")
         );
-        let error = lines(&b"1\n2\n3\n"[..], "test", 2, |number: u8| Ok(number)).unwrap_err();
+        let error = read_json_lines(&b"1\n2\n3\n"[..], "test", 2, |number: u8| Ok(number)).unwrap_err();
         assert_eq!(error.to_string(), "line 3 of the test file: there are more than 2");
-        assert_eq!(lines(&b"1\n2\n"[..], "test", 2, |number: u8| Ok(number)).unwrap(), [1, 2]);
+        assert_eq!(read_json_lines(&b"1\n2\n"[..], "test", 2, |number: u8| Ok(number)).unwrap(), [1, 2]);
     }
 
     #[test]
@@ -181,7 +181,7 @@ mod tests {
                 Err(io::Error::other("gone"))
             }
         }
-        let error = tools(io::BufReader::new(Broken)).unwrap_err();
+        let error = read_tools(io::BufReader::new(Broken)).unwrap_err();
         assert_eq!(error.to_string(), "cannot read the tools file: gone");
     }
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 
 use serde::{Serialize, Serializer};
 
-use super::{Question, recall};
+use super::{EvalQuestion, recall_share};
 use crate::shortlist::ToolIndex;
 
 /// How many of the best tools are looked at.
@@ -12,7 +12,7 @@ pub const KS: [usize; 5] = [1, 3, 5, 10, 24];
 
 /// Results over some questions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct Row {
+pub struct RecallRow {
     /// How many questions.
     pub questions: usize,
     /// Share of the right tools among the first 1, 3, 5, 10 and 24, mean over the questions.
@@ -24,38 +24,38 @@ pub struct Row {
 /// What came out.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
+pub struct ShortlistReport {
     /// How many tools.
     pub tools: usize,
     /// Whether meaning counted.
     pub vectors: bool,
     /// All questions.
-    pub all: Row,
+    pub all: RecallRow,
     /// By kind, where questions have one.
-    pub kinds: BTreeMap<String, Row>,
+    pub kinds: BTreeMap<String, RecallRow>,
     /// Bytes that the index holds.
     pub index_bytes: usize,
     /// Time to build the index, in seconds.
-    #[serde(serialize_with = "seconds")]
+    #[serde(serialize_with = "serialize_seconds")]
     pub build: Duration,
     /// Mean time of a search, in seconds.
-    #[serde(serialize_with = "seconds")]
+    #[serde(serialize_with = "serialize_seconds")]
     pub mean: Duration,
     /// Time that 95 of 100 searches keep, in seconds.
-    #[serde(serialize_with = "seconds")]
+    #[serde(serialize_with = "serialize_seconds")]
     pub p95: Duration,
     #[serde(skip)]
     times: Vec<Duration>,
 }
 
-impl Report {
+impl ShortlistReport {
     pub(super) fn new(index: &ToolIndex, build: Duration) -> Self {
         Self {
             tools: index.len(),
             vectors: index.meaning.is_some(),
-            all: Row::default(),
+            all: RecallRow::default(),
             kinds: BTreeMap::new(),
-            index_bytes: index.bytes(),
+            index_bytes: index.memory_bytes(),
             build,
             mean: Duration::ZERO,
             p95: Duration::ZERO,
@@ -63,9 +63,15 @@ impl Report {
         }
     }
 
-    pub(super) fn add(&mut self, question: &Question, ranked: &[usize], picked: &[usize], time: Duration) {
-        let recalls = KS.map(|k| recall(question, &ranked[..k.min(ranked.len())]));
-        let picked = recall(question, picked);
+    pub(super) fn add(
+        &mut self,
+        question: &EvalQuestion,
+        ranked: &[usize],
+        picked: &[usize],
+        time: Duration,
+    ) {
+        let recalls = KS.map(|k| recall_share(question, &ranked[..k.min(ranked.len())]));
+        let picked = recall_share(question, picked);
         self.all.add(recalls, picked);
         if let Some(kind) = &question.kind {
             self.kinds.entry(kind.clone()).or_default().add(recalls, picked);
@@ -74,8 +80,8 @@ impl Report {
     }
 
     pub(super) fn finish(mut self) -> Self {
-        self.all.divide();
-        self.kinds.values_mut().for_each(Row::divide);
+        self.all.divide_sums();
+        self.kinds.values_mut().for_each(RecallRow::divide_sums);
         self.times.sort_unstable();
         let count = self.times.len();
         self.mean = self.times.iter().sum::<Duration>() / u32::try_from(count.max(1)).unwrap_or(u32::MAX);
@@ -84,21 +90,21 @@ impl Report {
     }
 }
 
-impl Row {
+impl RecallRow {
     fn add(&mut self, recalls: [f64; KS.len()], picked: f64) {
         self.questions += 1;
         self.recall.iter_mut().zip(recalls).for_each(|(sum, recall)| *sum += recall);
         self.picked += picked;
     }
 
-    fn divide(&mut self) {
+    fn divide_sums(&mut self) {
         let count = self.questions.max(1) as f64;
         self.recall.iter_mut().for_each(|sum| *sum /= count);
         self.picked /= count;
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for ShortlistReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let vectors = if self.vectors { "with" } else { "without" };
         writeln!(f, "{} tools, {} questions, {vectors} word vectors", self.tools, self.all.questions)?;
@@ -126,6 +132,6 @@ impl fmt::Display for Report {
     }
 }
 
-fn seconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_seconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(time.as_secs_f64())
 }

@@ -14,8 +14,8 @@ use std::{
     path::Path,
 };
 
-pub(super) use table::Table;
-pub(super) use tokens::Tokens;
+pub(super) use table::VectorTable;
+pub(super) use tokens::WordTokenizer;
 
 /// Largest table, in bytes.
 pub const MAX_TABLE_BYTES: u64 = 256 * 1024 * 1024;
@@ -46,8 +46,8 @@ pub enum VectorsError {
 /// A table of vectors and its tokenizer. Large; share it.
 #[derive(Debug)]
 pub struct WordVectors {
-    table: Table,
-    tokens: Tokens,
+    table: VectorTable,
+    tokens: WordTokenizer,
 }
 
 impl WordVectors {
@@ -58,15 +58,16 @@ impl WordVectors {
                 .map(BufReader::new)
                 .map_err(|error| VectorsError::Io(name, error))
         };
-        Self::read(file(TABLE_FILE)?, file(TOKENIZER_FILE)?)
+        Self::from_readers(file(TABLE_FILE)?, file(TOKENIZER_FILE)?)
     }
 
     /// Reads a table and a tokenizer, and checks that they go together.
-    pub fn read(table: impl Read, tokenizer: impl Read) -> Result<Self, VectorsError> {
-        let table = Table::parse(&bounded(table, TABLE_FILE, MAX_TABLE_BYTES)?)?;
-        let tokens = Tokens::parse(&bounded(tokenizer, TOKENIZER_FILE, MAX_TOKENIZER_BYTES)?)?;
-        if tokens.highest() as usize >= table.rows() {
-            let text = format!("it has token {}, the table only {} rows", tokens.highest(), table.rows());
+    pub fn from_readers(table: impl Read, tokenizer: impl Read) -> Result<Self, VectorsError> {
+        let table = VectorTable::parse(&read_bounded(table, TABLE_FILE, MAX_TABLE_BYTES)?)?;
+        let tokens = WordTokenizer::parse(&read_bounded(tokenizer, TOKENIZER_FILE, MAX_TOKENIZER_BYTES)?)?;
+        if tokens.highest_token() as usize >= table.row_count() {
+            let text =
+                format!("it has token {}, the table only {} rows", tokens.highest_token(), table.row_count());
             return Err(VectorsError::Tokenizer(text));
         }
         Ok(Self { table, tokens })
@@ -78,12 +79,12 @@ impl WordVectors {
     }
 
     /// The tokens of one word. Words are lower case and short.
-    pub fn tokens(&self, word: &str) -> Vec<u32> {
-        self.tokens.of(word)
+    pub fn word_tokens(&self, word: &str) -> Vec<u32> {
+        self.tokens.tokenize_word(word)
     }
 
     /// Adds the vectors of tokens to a sum.
-    pub(super) fn add(&self, tokens: &[u32], weight: f32, sum: &mut [f32]) {
+    pub(super) fn add_tokens(&self, tokens: &[u32], weight: f32, sum: &mut [f32]) {
         for &token in tokens {
             for (sum, value) in sum.iter_mut().zip(self.table.row(token)) {
                 *sum += weight * value;
@@ -95,21 +96,21 @@ impl WordVectors {
     pub fn embed<'a>(&self, words: impl IntoIterator<Item = &'a str>) -> Vec<f32> {
         let mut sum = vec![0.0; self.dimensions()];
         for word in words {
-            self.add(&self.tokens(word), 1.0, &mut sum);
+            self.add_tokens(&self.word_tokens(word), 1.0, &mut sum);
         }
-        normalise(&mut sum);
+        normalise_vector(&mut sum);
         sum
     }
 }
 
-fn bounded(reader: impl Read, name: &'static str, limit: u64) -> Result<Vec<u8>, VectorsError> {
+fn read_bounded(reader: impl Read, name: &'static str, limit: u64) -> Result<Vec<u8>, VectorsError> {
     let mut bytes = Vec::new();
     reader.take(limit + 1).read_to_end(&mut bytes).map_err(|error| VectorsError::Io(name, error))?;
     if bytes.len() as u64 > limit { Err(VectorsError::TooLarge(name, limit)) } else { Ok(bytes) }
 }
 
 /// Makes a vector 1 long, unless it is nothing.
-pub(super) fn normalise(vector: &mut [f32]) {
+pub(super) fn normalise_vector(vector: &mut [f32]) {
     let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
     if length > 0.0 {
         vector.iter_mut().for_each(|value| *value /= length);
@@ -118,21 +119,21 @@ pub(super) fn normalise(vector: &mut [f32]) {
 
 /// Directions of length 1, many in a row, as small integers with a scale each.
 #[derive(Debug, Default)]
-pub(super) struct Directions {
+pub(super) struct QuantisedVectors {
     dimensions: usize,
     values: Vec<i8>,
     scales: Vec<f32>,
 }
 
-impl Directions {
+impl QuantisedVectors {
     pub(super) fn new(dimensions: usize) -> Self {
         Self { dimensions, ..Self::default() }
     }
 
     /// Adds one, made 1 long.
     pub(super) fn push(&mut self, vector: &mut [f32]) {
-        normalise(vector);
-        let (values, scale) = quantise(vector);
+        normalise_vector(vector);
+        let (values, scale) = quantise_vector(vector);
         self.values.extend(values);
         self.scales.push(scale);
     }
@@ -142,7 +143,7 @@ impl Directions {
         if self.dimensions == 0 {
             return Vec::new();
         }
-        let (asked, asked_scale) = quantise(vector);
+        let (asked, asked_scale) = quantise_vector(vector);
         let asked: Vec<i8> = asked.collect();
         let dot =
             |row: &[i8]| row.iter().zip(&asked).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum::<i32>();
@@ -151,13 +152,13 @@ impl Directions {
     }
 
     /// Bytes that the vectors hold.
-    pub(super) fn bytes(&self) -> usize {
+    pub(super) fn memory_bytes(&self) -> usize {
         self.values.len() + self.scales.len() * 4
     }
 }
 
 /// A vector as integers of 8 bits, and what one of them is worth.
-fn quantise(vector: &[f32]) -> (impl Iterator<Item = i8>, f32) {
+fn quantise_vector(vector: &[f32]) -> (impl Iterator<Item = i8>, f32) {
     let largest = vector.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
     let scale = if largest > 0.0 { largest / 127.0 } else { 1.0 };
     (vector.iter().map(move |value| (value / scale).round() as i8), scale)
@@ -174,7 +175,7 @@ mod tests {
             let value = |at| mixed(at) as f32 / 500.0 - 1.0;
             (0..256).map(value).collect::<Vec<_>>()
         };
-        let mut directions = Directions::new(256);
+        let mut directions = QuantisedVectors::new(256);
         let (mut a, mut b) = (vector(1), vector(2));
         directions.push(&mut a);
         directions.push(&mut b);
@@ -183,26 +184,26 @@ mod tests {
         let [same, other, nothing] = directions.cosines(&a)[..] else { panic!("three") };
         assert!((same - 1.0).abs() < 0.01 && (other - exact).abs() < 0.01, "{same} {other} {exact}");
         assert_eq!(nothing, 0.0);
-        assert!(Directions::default().cosines(&[]).is_empty());
+        assert!(QuantisedVectors::default().cosines(&[]).is_empty());
     }
 
     #[test]
     fn files_are_read_up_to_a_bound() {
-        let error = bounded(io::repeat(0), TOKENIZER_FILE, 10).unwrap_err();
+        let error = read_bounded(io::repeat(0), TOKENIZER_FILE, 10).unwrap_err();
         assert_eq!(error.to_string(), "tokenizer.json is larger than 10 bytes");
-        assert_eq!(bounded(&[1_u8; 10][..], TOKENIZER_FILE, 10).unwrap().len(), 10);
+        assert_eq!(read_bounded(&[1_u8; 10][..], TOKENIZER_FILE, 10).unwrap().len(), 10);
         let error = WordVectors::open(Path::new("/nowhere")).unwrap_err();
         assert!(error.to_string().starts_with("cannot read model.safetensors"), "{error}");
     }
 
     #[test]
     fn the_files_must_go_together() {
-        let table = table::tests::file("F32", [2, 16], &[0; 128]);
-        let tokenizer = tokens::tests::file();
-        let error = WordVectors::read(&table[..], &tokenizer[..]).unwrap_err();
+        let table = table::tests::table_file("F32", [2, 16], &[0; 128]);
+        let tokenizer = tokens::tests::tokenizer_file();
+        let error = WordVectors::from_readers(&table[..], &tokenizer[..]).unwrap_err();
         assert!(error.to_string().contains("the table only 2 rows"), "{error}");
-        let table = table::tests::file("F16", [300, 16], &[0; 300 * 32]);
-        let vectors = WordVectors::read(&table[..], &tokenizer[..]).unwrap();
+        let table = table::tests::table_file("F16", [300, 16], &[0; 300 * 32]);
+        let vectors = WordVectors::from_readers(&table[..], &tokenizer[..]).unwrap();
         assert_eq!(vectors.embed(["ab"]), vec![0.0; vectors.dimensions()]);
     }
 }

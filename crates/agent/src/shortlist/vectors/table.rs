@@ -18,24 +18,24 @@ const NAMES: [&str; 2] = ["embedding.weight", "embeddings"];
 
 /// Rows of numbers.
 #[derive(Debug)]
-pub(in super::super) struct Table {
+pub(in super::super) struct VectorTable {
     dimensions: usize,
     values: Vec<f32>,
 }
 
 #[derive(Deserialize)]
-struct Tensor {
+struct TensorHeader {
     dtype: String,
     shape: Vec<usize>,
     data_offsets: [usize; 2],
 }
 
-impl Table {
+impl VectorTable {
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, VectorsError> {
-        Self::checked(bytes).map_err(|problem| VectorsError::Table(problem.to_owned()))
+        Self::parse_table(bytes).map_err(|problem| VectorsError::Table(problem.to_owned()))
     }
 
-    fn checked(bytes: &[u8]) -> Result<Self, &'static str> {
+    fn parse_table(bytes: &[u8]) -> Result<Self, &'static str> {
         let (length, rest) = bytes.split_first_chunk::<8>().ok_or("it is too short")?;
         let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
         if length > MAX_HEADER_BYTES {
@@ -46,7 +46,7 @@ impl Table {
             serde_json::from_slice(header).map_err(|_| "its header is no JSON object")?;
         let tensor = NAMES.into_iter().find_map(|name| header.remove(name));
         let tensor = tensor.ok_or("it has no tensor `embedding.weight` or `embeddings`")?;
-        let tensor: Tensor =
+        let tensor: TensorHeader =
             serde_json::from_value(tensor).map_err(|_| "its tensor needs dtype, shape and data_offsets")?;
         let [rows, dimensions] = tensor.shape[..] else { return Err("its table must have two dimensions") };
         if !(1..=MAX_ROWS).contains(&rows) || !DIMENSIONS.contains(&dimensions) {
@@ -71,7 +71,7 @@ impl Table {
         Ok(Self { dimensions, values })
     }
 
-    pub(super) fn rows(&self) -> usize {
+    pub(super) fn row_count(&self) -> usize {
         self.values.len() / self.dimensions
     }
 
@@ -102,7 +102,7 @@ fn from_half(half: u16) -> f32 {
 pub(super) mod tests {
     use super::*;
 
-    pub(in super::super) fn file(dtype: &str, shape: [usize; 2], data: &[u8]) -> Vec<u8> {
+    pub(in super::super) fn table_file(dtype: &str, shape: [usize; 2], data: &[u8]) -> Vec<u8> {
         with_header(
             &format!(
                 r#"{{"__metadata__":{{}},"embedding.weight":{{"dtype":"{dtype}","shape":{shape:?},"data_offsets":[0,{}]}}}}"#,
@@ -139,8 +139,8 @@ pub(super) mod tests {
     #[test]
     fn a_good_table_has_rows() {
         let data: Vec<u8> = (0..32_u8).flat_map(|at| f32::from(at).to_le_bytes()).collect();
-        let table = Table::parse(&file("F32", [2, 16], &data)).unwrap();
-        assert_eq!((table.rows(), table.dimensions()), (2, 16));
+        let table = VectorTable::parse(&table_file("F32", [2, 16], &data)).unwrap();
+        assert_eq!((table.row_count(), table.dimensions()), (2, 16));
         assert_eq!(table.row(1)[..2], [16.0, 17.0]);
         assert!(table.row(2).is_empty() && table.row(u32::MAX).is_empty());
     }
@@ -159,13 +159,13 @@ pub(super) mod tests {
                 with_header(r#"{"embeddings":{"dtype":"F16","shape":[4],"data_offsets":[0,8]}}"#, &[0; 8]),
                 "two dim",
             ),
-            (file("F16", [1, 8], &[0; 16]), "16 to 1,024"),
-            (file("F16", [300_001, 16], &[]), "300,000"),
-            (file("F16", [usize::MAX, 1024], &[]), "300,000"),
-            (file("F16", [1, 16], &[0; 31]), "size of its shape"),
-            (file("F16", [1, 16], &[0; 64]), "size of its shape"),
-            (file("I8", [1, 16], &[0; 16]), "F16 or F32"),
-            (file("F16", [1, 16], &nan), "not finite"),
+            (table_file("F16", [1, 8], &[0; 16]), "16 to 1,024"),
+            (table_file("F16", [300_001, 16], &[]), "300,000"),
+            (table_file("F16", [usize::MAX, 1024], &[]), "300,000"),
+            (table_file("F16", [1, 16], &[0; 31]), "size of its shape"),
+            (table_file("F16", [1, 16], &[0; 64]), "size of its shape"),
+            (table_file("I8", [1, 16], &[0; 16]), "F16 or F32"),
+            (table_file("F16", [1, 16], &nan), "not finite"),
             (
                 with_header(
                     r#"{"embeddings":{"dtype":"F16","shape":[1,16],"data_offsets":[9,2]}}"#,
@@ -175,7 +175,7 @@ pub(super) mod tests {
             ),
         ];
         for (bytes, expected) in cases {
-            let error = Table::parse(&bytes).unwrap_err().to_string();
+            let error = VectorTable::parse(&bytes).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}: expected {expected}");
         }
     }

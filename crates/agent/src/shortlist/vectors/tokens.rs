@@ -18,35 +18,35 @@ const MAX_ENTRIES: usize = 1_000_000;
 const SPACE: char = '▁';
 
 #[derive(Deserialize)]
-struct File {
+struct TokenizerFile {
     #[serde(default)]
     normalizer: Value,
     #[serde(default)]
     pre_tokenizer: Value,
-    model: Model,
+    model: TokenizerModel,
 }
 
 #[derive(Deserialize)]
-struct Model {
+struct TokenizerModel {
     #[serde(rename = "type")]
     kind: String,
     #[serde(default)]
     byte_fallback: bool,
     vocab: HashMap<String, u32>,
-    merges: Vec<Merge>,
+    merges: Vec<MergeEntry>,
 }
 
 /// Older files write a pair as one text.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Merge {
+enum MergeEntry {
     Text(String),
     Pair(String, String),
 }
 
 /// Words to tokens.
 #[derive(Debug)]
-pub(in super::super) struct Tokens {
+pub(in super::super) struct WordTokenizer {
     characters: HashMap<char, u32>,
     bytes: [u32; 256],
     /// What two tokens become, and how early.
@@ -54,14 +54,14 @@ pub(in super::super) struct Tokens {
     highest: u32,
 }
 
-impl Tokens {
+impl WordTokenizer {
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, VectorsError> {
-        let file: File = serde_json::from_slice(bytes)
+        let file: TokenizerFile = serde_json::from_slice(bytes)
             .map_err(|error| VectorsError::Tokenizer(format!("it is no tokenizer of ours: {error}")))?;
-        Self::checked(file).map_err(VectorsError::Tokenizer)
+        Self::from_file(file).map_err(VectorsError::Tokenizer)
     }
 
-    fn checked(File { normalizer, pre_tokenizer, model }: File) -> Result<Self, String> {
+    fn from_file(TokenizerFile { normalizer, pre_tokenizer, model }: TokenizerFile) -> Result<Self, String> {
         let spaces = json!({ "type": "Sequence", "normalizers": [
             { "type": "Prepend", "prepend": SPACE },
             { "type": "Replace", "pattern": { "String": " " }, "content": SPACE },
@@ -81,11 +81,11 @@ impl Tokens {
         let mut merges = HashMap::with_capacity_and_hasher(model.merges.len(), Default::default());
         for (rank, merge) in (0..).zip(&model.merges) {
             let (left, right) = match merge {
-                Merge::Text(text) => text.split_once(' ').ok_or("it has a merge without a pair")?,
-                Merge::Pair(left, right) => (left.as_str(), right.as_str()),
+                MergeEntry::Text(text) => text.split_once(' ').ok_or("it has a merge without a pair")?,
+                MergeEntry::Pair(left, right) => (left.as_str(), right.as_str()),
             };
             let into = token(&format!("{left}{right}"))?;
-            merges.insert(pair(token(left)?, token(right)?), (rank, into));
+            merges.insert(pair_key(token(left)?, token(right)?), (rank, into));
         }
         let single = |(text, &token): (&String, &u32)| {
             let mut characters = text.chars();
@@ -97,12 +97,12 @@ impl Tokens {
     }
 
     /// The highest token.
-    pub(super) fn highest(&self) -> u32 {
+    pub(super) fn highest_token(&self) -> u32 {
         self.highest
     }
 
     /// The tokens of a word. Time grows with the square of its length, so words must be short.
-    pub(super) fn of(&self, word: &str) -> Vec<u32> {
+    pub(super) fn tokenize_word(&self, word: &str) -> Vec<u32> {
         let mut tokens = Vec::with_capacity(word.len() + 1);
         for character in [SPACE].into_iter().chain(word.chars()) {
             match self.characters.get(&character) {
@@ -114,13 +114,13 @@ impl Tokens {
                 }
             }
         }
-        self.merge(&mut tokens);
+        self.apply_merges(&mut tokens);
         tokens
     }
 
     /// Merges until nothing merges: always the earliest merge that applies, leftmost among equals.
-    fn merge(&self, tokens: &mut Vec<u32>) {
-        let next = |left: u32, right: u32| self.merges.get(&pair(left, right)).copied();
+    fn apply_merges(&self, tokens: &mut Vec<u32>) {
+        let next = |left: u32, right: u32| self.merges.get(&pair_key(left, right)).copied();
         // What each token and the one after it become, so that a merge only asks for its two neighbours.
         let mut ahead: Vec<Option<(u32, u32)>> = tokens.windows(2).map(|two| next(two[0], two[1])).collect();
         loop {
@@ -141,7 +141,7 @@ impl Tokens {
 }
 
 /// Two tokens as one key.
-fn pair(left: u32, right: u32) -> u64 {
+fn pair_key(left: u32, right: u32) -> u64 {
     u64::from(left) << 32 | u64::from(right)
 }
 
@@ -168,7 +168,7 @@ impl Hasher for PairHasher {
 pub(super) mod tests {
     use super::*;
 
-    fn sample() -> Value {
+    fn sample_tokenizer() -> Value {
         let mut vocab: serde_json::Map<_, _> =
             (0..256).map(|byte| (format!("<0x{byte:02X}>"), json!(byte))).collect();
         for (token, text) in (256..).zip(["▁", "a", "b", "ab", "▁ab", "ba"]) {
@@ -185,33 +185,33 @@ pub(super) mod tests {
         })
     }
 
-    pub(in super::super) fn file() -> Vec<u8> {
-        serde_json::to_vec(&sample()).unwrap()
+    pub(in super::super) fn tokenizer_file() -> Vec<u8> {
+        serde_json::to_vec(&sample_tokenizer()).unwrap()
     }
 
     #[test]
     fn merges_go_by_rank_and_then_from_the_left() {
-        let tokens = Tokens::parse(&file()).unwrap();
-        assert_eq!(tokens.of("ab"), [260]);
-        assert_eq!(tokens.of("abab"), [260, 259]);
-        assert_eq!(tokens.of("bab"), [256, 258, 259], "`a b` comes before `b a`");
-        assert_eq!(tokens.of("bba"), [256, 258, 261]);
-        assert_eq!(tokens.of(""), [256]);
+        let tokens = WordTokenizer::parse(&tokenizer_file()).unwrap();
+        assert_eq!(tokens.tokenize_word("ab"), [260]);
+        assert_eq!(tokens.tokenize_word("abab"), [260, 259]);
+        assert_eq!(tokens.tokenize_word("bab"), [256, 258, 259], "`a b` comes before `b a`");
+        assert_eq!(tokens.tokenize_word("bba"), [256, 258, 261]);
+        assert_eq!(tokens.tokenize_word(""), [256]);
     }
 
     #[test]
     fn unknown_characters_become_bytes() {
-        let tokens = Tokens::parse(&file()).unwrap();
-        assert_eq!(tokens.of("é"), [256, 0xc3, 0xa9]);
-        assert_eq!(tokens.highest(), 261);
+        let tokens = WordTokenizer::parse(&tokenizer_file()).unwrap();
+        assert_eq!(tokens.tokenize_word("é"), [256, 0xc3, 0xa9]);
+        assert_eq!(tokens.highest_token(), 261);
     }
 
     #[test]
     fn other_kinds_of_tokenizers_are_refused() {
         let with = |change: &dyn Fn(&mut Value)| {
-            let mut sample = sample();
+            let mut sample = sample_tokenizer();
             change(&mut sample);
-            Tokens::parse(&serde_json::to_vec(&sample).unwrap()).unwrap_err().to_string()
+            WordTokenizer::parse(&serde_json::to_vec(&sample).unwrap()).unwrap_err().to_string()
         };
         for error in [
             with(&|file| file["model"]["type"] = json!("Unigram")),
@@ -225,6 +225,6 @@ pub(super) mod tests {
         assert!(with(&|file| file["model"]["merges"] = json!(["a a"])).contains("no token \"aa\""));
         assert!(with(&|file| file["model"]["vocab"] = json!({ "a": 1 })).contains("<0x00>"));
         assert!(with(&|file| file["model"] = json!([])).contains("no tokenizer"));
-        assert!(Tokens::parse(b"").is_err());
+        assert!(WordTokenizer::parse(b"").is_err());
     }
 }

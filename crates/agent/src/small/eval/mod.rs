@@ -11,50 +11,54 @@ use std::{sync::Arc, time::Duration};
 
 use futures_util::StreamExt as _;
 use serde_json::Value;
-use toolyard_core::schema::Schema;
+use toolyard_core::schema::CompiledSchema;
 
-pub use read::{EvalError, MAX_FILE_BYTES, Suite};
-pub use report::{Miss, Report, Row};
+pub use read::{CallingEvalError, MAX_FILE_BYTES, PromptSuite};
+pub use report::{CallingReport, CallingRow, MissedPrompt};
 
-use read::Prompt;
+use read::EvalPrompt;
 
 use crate::{
-    message::{Call, Message},
+    message::{ModelMessage, ModelToolCall},
     model::{Model, ModelError, ModelEvent, ModelRequest, ToolSpec},
 };
 
 /// What a model made of a prompt.
 #[derive(Debug, Default)]
-struct Answer {
-    calls: Vec<Call>,
+struct EvalAnswer {
+    calls: Vec<ModelToolCall>,
     bad: usize,
     text: String,
 }
 
 /// Asks a model everything. `now` is a clock that only goes forward, from any start.
-pub async fn measure(
+pub async fn measure_calling(
     model: &dyn Model,
-    suite: &Suite,
+    suite: &PromptSuite,
     mut now: impl FnMut() -> Duration,
-) -> Result<Report, ModelError> {
-    let mut report = Report::new(model.about().id.clone(), suite.tools.len());
+) -> Result<CallingReport, ModelError> {
+    let mut report = CallingReport::new(model.info().id.clone(), suite.tools.len());
     for prompt in &suite.prompts {
         let start = now();
-        let answer = ask(model, suite, prompt).await?;
-        report.add(prompt, &judged(prompt, &suite.tools, &answer), now().saturating_sub(start));
+        let answer = ask_prompt(model, suite, prompt).await?;
+        report.add(prompt, &judge_answer(prompt, &suite.tools, &answer), now().saturating_sub(start));
     }
     Ok(report)
 }
 
-async fn ask(model: &dyn Model, suite: &Suite, prompt: &Prompt) -> Result<Answer, ModelError> {
+async fn ask_prompt(
+    model: &dyn Model,
+    suite: &PromptSuite,
+    prompt: &EvalPrompt,
+) -> Result<EvalAnswer, ModelError> {
     let request = ModelRequest {
-        messages: vec![Message::user(&prompt.text)],
+        messages: vec![ModelMessage::from_user_text(&prompt.text)],
         tools: suite.tools.clone(),
         temperature: Some(0.0),
         ..ModelRequest::default()
     };
     let mut stream = model.ask(request).await?;
-    let mut answer = Answer::default();
+    let mut answer = EvalAnswer::default();
     while let Some(event) = stream.next().await {
         match event? {
             ModelEvent::Text(text) => answer.text.push_str(&text),
@@ -69,14 +73,14 @@ async fn ask(model: &dyn Model, suite: &Suite, prompt: &Prompt) -> Result<Answer
 
 /// The verdict on one answer; each part needs the one before it, but for `tool`.
 #[derive(Debug, PartialEq, Eq)]
-struct Verdict {
+struct AnswerVerdict {
     well_formed: bool,
     tool: bool,
     arguments: bool,
     said: String,
 }
 
-fn judged(prompt: &Prompt, tools: &[Arc<ToolSpec>], answer: &Answer) -> Verdict {
+fn judge_answer(prompt: &EvalPrompt, tools: &[Arc<ToolSpec>], answer: &EvalAnswer) -> AnswerVerdict {
     let call = answer.calls.first();
     let arguments = call.and_then(|call| serde_json::from_str::<Value>(call.arguments.get()).ok());
     let well_formed = answer.bad == 0 && answer.calls.iter().all(|call| is_well_formed(call, tools));
@@ -91,15 +95,15 @@ fn judged(prompt: &Prompt, tools: &[Arc<ToolSpec>], answer: &Answer) -> Verdict 
     };
     let right = well_formed && tool && prompt.arguments.iter().all(holds);
     let said = call.map_or_else(|| answer.text.clone(), |call| format!("{} {}", call.name, call.arguments));
-    Verdict { well_formed, tool, arguments: right, said }
+    AnswerVerdict { well_formed, tool, arguments: right, said }
 }
 
-fn is_well_formed(call: &Call, tools: &[Arc<ToolSpec>]) -> bool {
+fn is_well_formed(call: &ModelToolCall, tools: &[Arc<ToolSpec>]) -> bool {
     let tool = tools.iter().find(|tool| tool.name == call.name);
     let value = serde_json::from_str::<Value>(call.arguments.get());
     match (tool, value) {
-        (Some(tool), Ok(value)) => Schema::compile(&tool.schema, &tool.name)
-            .is_ok_and(|schema| value.is_object() && schema.errors(&value).is_empty()),
+        (Some(tool), Ok(value)) => CompiledSchema::compile(&tool.schema, &tool.name)
+            .is_ok_and(|schema| value.is_object() && schema.list_errors(&value).is_empty()),
         _ => false,
     }
 }
@@ -110,7 +114,7 @@ mod tests {
 
     use super::*;
 
-    fn suite() -> Suite {
+    fn suite() -> PromptSuite {
         let tools = json!({ "name": "calculator", "inputSchema": { "type": "object",
             "properties": { "expression": { "type": "string" } }, "required": ["expression"] } });
         let prompts = [
@@ -118,18 +122,18 @@ mod tests {
             json!({ "text": "Hi" }),
         ];
         let prompts = prompts.map(|prompt| prompt.to_string()).join("\n");
-        Suite::read(tools.to_string().as_bytes(), prompts.as_bytes()).unwrap()
+        PromptSuite::read(tools.to_string().as_bytes(), prompts.as_bytes()).unwrap()
     }
 
     fn verdict(prompt: usize, calls: &[(&str, &str)], bad: usize) -> (bool, bool, bool) {
         let suite = suite();
-        let call = |(name, arguments): &(&str, &str)| Call {
+        let call = |(name, arguments): &(&str, &str)| ModelToolCall {
             id: "c".to_owned(),
             name: (*name).to_owned(),
             arguments: serde_json::from_str(arguments).unwrap(),
         };
-        let answer = Answer { calls: calls.iter().map(call).collect(), bad, text: "Hello".to_owned() };
-        let verdict = judged(&suite.prompts[prompt], &suite.tools, &answer);
+        let answer = EvalAnswer { calls: calls.iter().map(call).collect(), bad, text: "Hello".to_owned() };
+        let verdict = judge_answer(&suite.prompts[prompt], &suite.tools, &answer);
         (verdict.well_formed, verdict.tool, verdict.arguments)
     }
 

@@ -12,7 +12,7 @@ pub const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Why a set cannot be measured.
 #[derive(Debug, thiserror::Error)]
-pub enum EvalError {
+pub enum CallingEvalError {
     /// A file could not be read.
     #[error("cannot read the {0} file: {1}")]
     Io(&'static str, #[source] io::Error),
@@ -36,14 +36,14 @@ pub enum EvalError {
 
 /// Tools, and prompts for them.
 #[derive(Debug, Clone)]
-pub struct Suite {
+pub struct PromptSuite {
     pub(super) tools: Vec<Arc<ToolSpec>>,
-    pub(super) prompts: Vec<Prompt>,
+    pub(super) prompts: Vec<EvalPrompt>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Prompt {
+pub(super) struct EvalPrompt {
     pub(super) text: String,
     #[serde(default)]
     pub(super) tool: Option<String>,
@@ -53,32 +53,32 @@ pub(super) struct Prompt {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Tool {
+struct SuiteTool {
     name: String,
     #[serde(default)]
     description: String,
-    #[serde(default = "empty")]
+    #[serde(default = "empty_schema")]
     input_schema: Value,
 }
 
-fn empty() -> Value {
+fn empty_schema() -> Value {
     json!({ "type": "object" })
 }
 
-impl Suite {
+impl PromptSuite {
     /// Reads a set.
-    pub fn read(tools: impl BufRead, prompts: impl BufRead) -> Result<Self, EvalError> {
+    pub fn read(tools: impl BufRead, prompts: impl BufRead) -> Result<Self, CallingEvalError> {
         let mut known: Vec<Arc<ToolSpec>> = Vec::new();
-        lines("tools", tools, |tool: Tool| {
+        parse_json_lines("tools", tools, |tool: SuiteTool| {
             if known.iter().any(|other| other.name == tool.name) {
                 return Err(format!("{} is defined twice", tool.name));
             }
-            let Tool { name, description, input_schema: schema } = tool;
+            let SuiteTool { name, description, input_schema: schema } = tool;
             known.push(Arc::new(ToolSpec { name, description, schema }));
             Ok(())
         })?;
         let mut found = Vec::new();
-        lines("prompts", prompts, |prompt: Prompt| {
+        parse_json_lines("prompts", prompts, |prompt: EvalPrompt| {
             if let Some(tool) = &prompt.tool
                 && !known.iter().any(|known| known.name == *tool)
             {
@@ -101,25 +101,28 @@ impl Suite {
     }
 }
 
-fn lines<T: DeserializeOwned>(
+fn parse_json_lines<T: DeserializeOwned>(
     file: &'static str,
     reader: impl BufRead,
     mut take: impl FnMut(T) -> Result<(), String>,
-) -> Result<(), EvalError> {
+) -> Result<(), CallingEvalError> {
     let mut text = String::new();
-    reader.take(MAX_FILE_BYTES + 1).read_to_string(&mut text).map_err(|error| EvalError::Io(file, error))?;
+    reader
+        .take(MAX_FILE_BYTES + 1)
+        .read_to_string(&mut text)
+        .map_err(|error| CallingEvalError::Io(file, error))?;
     if text.len() as u64 > MAX_FILE_BYTES {
-        return Err(EvalError::TooLarge(file));
+        return Err(CallingEvalError::TooLarge(file));
     }
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let mut any = false;
     for (at, line) in lines {
-        let wrong = |problem: String| EvalError::Line { file, line: at + 1, problem };
+        let wrong = |problem: String| CallingEvalError::Line { file, line: at + 1, problem };
         let read = serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
         take(read).map_err(wrong)?;
         any = true;
     }
-    if any { Ok(()) } else { Err(EvalError::Empty(file)) }
+    if any { Ok(()) } else { Err(CallingEvalError::Empty(file)) }
 }
 
 #[cfg(test)]
@@ -127,7 +130,7 @@ mod tests {
     use super::*;
 
     fn error(tools: &str, prompts: &str) -> String {
-        Suite::read(tools.as_bytes(), prompts.as_bytes()).unwrap_err().to_string()
+        PromptSuite::read(tools.as_bytes(), prompts.as_bytes()).unwrap_err().to_string()
     }
 
     #[test]

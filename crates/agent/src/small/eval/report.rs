@@ -4,12 +4,12 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 
 use serde::{Serialize, Serializer};
 
-use super::{Prompt, Verdict};
+use super::{AnswerVerdict, EvalPrompt};
 
 /// Results over some prompts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Row {
+pub struct CallingRow {
     /// How many prompts.
     pub prompts: usize,
     /// Answers whose calls, if any, name a tool and fit its schema.
@@ -23,7 +23,7 @@ pub struct Row {
 /// A prompt that was not answered rightly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Miss {
+pub struct MissedPrompt {
     /// What was asked.
     pub text: String,
     /// The right tool.
@@ -35,29 +35,29 @@ pub struct Miss {
 /// What came out.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
+pub struct CallingReport {
     /// The model.
     pub model: String,
     /// How many tools.
     pub tools: usize,
     /// All prompts.
-    pub all: Row,
+    pub all: CallingRow,
     /// By the right tool; plain talk is `none`.
-    pub by_tool: BTreeMap<String, Row>,
+    pub by_tool: BTreeMap<String, CallingRow>,
     /// What went wrong.
-    pub misses: Vec<Miss>,
+    pub misses: Vec<MissedPrompt>,
     /// Time of all answers, in seconds.
-    #[serde(serialize_with = "seconds")]
+    #[serde(serialize_with = "serialize_seconds")]
     pub time: Duration,
 }
 
-impl Report {
+impl CallingReport {
     pub(super) fn new(model: String, tools: usize) -> Self {
-        let (all, by_tool, misses) = (Row::default(), BTreeMap::new(), Vec::new());
+        let (all, by_tool, misses) = (CallingRow::default(), BTreeMap::new(), Vec::new());
         Self { model, tools, all, by_tool, misses, time: Duration::ZERO }
     }
 
-    pub(super) fn add(&mut self, prompt: &Prompt, verdict: &Verdict, time: Duration) {
+    pub(super) fn add(&mut self, prompt: &EvalPrompt, verdict: &AnswerVerdict, time: Duration) {
         let kind = prompt.tool.clone().unwrap_or_else(|| "none".to_owned());
         for row in [&mut self.all, self.by_tool.entry(kind).or_default()] {
             row.prompts += 1;
@@ -67,13 +67,13 @@ impl Report {
         }
         if !verdict.arguments {
             let (text, tool, said) = (prompt.text.clone(), prompt.tool.clone(), verdict.said.clone());
-            self.misses.push(Miss { text, tool, said });
+            self.misses.push(MissedPrompt { text, tool, said });
         }
         self.time += time;
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for CallingReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {} tools, {} prompts", self.model, self.tools, self.all.prompts)?;
         writeln!(
@@ -83,7 +83,7 @@ impl fmt::Display for Report {
         )?;
         let all = [("all", &self.all)];
         for (name, row) in self.by_tool.iter().map(|(name, row)| (name.as_str(), row)).chain(all) {
-            let Row { prompts, well_formed, tool, arguments } = row;
+            let CallingRow { prompts, well_formed, tool, arguments } = row;
             writeln!(f, "{name:<20}{prompts:>9}{well_formed:>13}{tool:>12}{arguments:>17}")?;
         }
         for miss in &self.misses {
@@ -95,6 +95,6 @@ impl fmt::Display for Report {
     }
 }
 
-fn seconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_seconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(time.as_secs_f64())
 }

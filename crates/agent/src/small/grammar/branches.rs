@@ -3,9 +3,9 @@
 //! have no common meaning make the alternative impossible.
 
 use serde_json::{Map, Value, json};
-use toolyard_protocol::written_out::approximate_bytes;
+use toolyard_protocol::schema_expansion::approximate_bytes;
 
-use super::{MAX_DEPTH, MAX_WORK, Unfit};
+use super::{MAX_DEPTH, MAX_WORK, UnfitSchema};
 
 /// Most alternatives of one schema; those after them are left out.
 const MAX_BRANCHES: usize = 16;
@@ -16,27 +16,27 @@ const MAX_HOPS: usize = 4 * MAX_DEPTH;
 
 /// A schema with its references, and how much may still be done with it.
 #[derive(Debug)]
-pub(super) struct Schemas<'a> {
+pub(super) struct SchemaBranches<'a> {
     root: &'a Value,
     work: usize,
 }
 
-type Flat = Map<String, Value>;
+type FlatSchema = Map<String, Value>;
 
-impl<'a> Schemas<'a> {
+impl<'a> SchemaBranches<'a> {
     pub(super) fn new(root: &'a Value) -> Self {
         Self { root, work: MAX_WORK }
     }
 
     /// The alternatives of a schema; none where nothing can fit it.
-    pub(super) fn of(&mut self, schema: &Value) -> Result<Vec<Flat>, Unfit> {
-        self.spread(schema, 0)
+    pub(super) fn branches_of(&mut self, schema: &Value) -> Result<Vec<FlatSchema>, UnfitSchema> {
+        self.expand_schema(schema, 0)
     }
 
-    fn spread(&mut self, schema: &Value, hops: usize) -> Result<Vec<Flat>, Unfit> {
-        self.work = self.work.checked_sub(1).ok_or(Unfit::TooMuch)?;
+    fn expand_schema(&mut self, schema: &Value, hops: usize) -> Result<Vec<FlatSchema>, UnfitSchema> {
+        self.work = self.work.checked_sub(1).ok_or(UnfitSchema::TooMuch)?;
         if hops > MAX_HOPS {
-            return Err(Unfit::Impossible);
+            return Err(UnfitSchema::Impossible);
         }
         let members = match schema {
             Value::Bool(true) => return Ok(vec![Map::new()]),
@@ -47,29 +47,29 @@ impl<'a> Schemas<'a> {
         };
         let own = members.iter().filter(|(name, _)| !COMBINES.contains(&name.as_str()));
         let copied: usize = own.clone().map(|(name, value)| name.len() + approximate_bytes(value)).sum();
-        self.work = self.work.checked_sub(copied / BYTES_OF_WORK).ok_or(Unfit::TooMuch)?;
+        self.work = self.work.checked_sub(copied / BYTES_OF_WORK).ok_or(UnfitSchema::TooMuch)?;
         let mut found = vec![own.map(|(name, value)| (name.clone(), value.clone())).collect()];
         if let Some(target) = members.get("$ref") {
             let root = self.root;
             let target = target.as_str().and_then(|target| root.pointer(target.strip_prefix('#')?));
-            let there = self.spread(target.ok_or(Unfit::Impossible)?, hops + 1)?;
-            found = both(&found, &there);
+            let there = self.expand_schema(target.ok_or(UnfitSchema::Impossible)?, hops + 1)?;
+            found = merge_branches(&found, &there);
         }
-        for part in list(members, "allOf") {
-            let part = self.spread(part, hops + 1)?;
-            found = both(&found, &part);
+        for part in array_keyword(members, "allOf") {
+            let part = self.expand_schema(part, hops + 1)?;
+            found = merge_branches(&found, &part);
         }
         for name in ["anyOf", "oneOf"] {
             if members.contains_key(name) {
                 let mut any = Vec::new();
-                for branch in list(members, name).iter().take(MAX_BRANCHES) {
-                    match self.spread(branch, hops + 1) {
+                for branch in array_keyword(members, name).iter().take(MAX_BRANCHES) {
+                    match self.expand_schema(branch, hops + 1) {
                         Ok(branches) => any.extend(branches),
-                        Err(Unfit::Impossible) => {}
-                        Err(Unfit::TooMuch) => return Err(Unfit::TooMuch),
+                        Err(UnfitSchema::Impossible) => {}
+                        Err(UnfitSchema::TooMuch) => return Err(UnfitSchema::TooMuch),
                     }
                 }
-                found = both(&found, &any);
+                found = merge_branches(&found, &any);
             }
         }
         Ok(found)
@@ -79,23 +79,23 @@ impl<'a> Schemas<'a> {
 /// Keywords that stand for other schemas at the same place.
 const COMBINES: [&str; 4] = ["$ref", "allOf", "anyOf", "oneOf"];
 
-fn list<'a>(members: &'a Flat, name: &str) -> &'a [Value] {
+fn array_keyword<'a>(members: &'a FlatSchema, name: &str) -> &'a [Value] {
     members.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
 /// What fits one of these and one of those.
-fn both(these: &[Flat], those: &[Flat]) -> Vec<Flat> {
+fn merge_branches(these: &[FlatSchema], those: &[FlatSchema]) -> Vec<FlatSchema> {
     let pairs = these.iter().flat_map(|this| those.iter().map(move |that| (this, that)));
-    pairs.filter_map(|(this, that)| merged(this, that)).take(MAX_BRANCHES).collect()
+    pairs.filter_map(|(this, that)| merge_schemas(this, that)).take(MAX_BRANCHES).collect()
 }
 
-fn merged(this: &Flat, that: &Flat) -> Option<Flat> {
+fn merge_schemas(this: &FlatSchema, that: &FlatSchema) -> Option<FlatSchema> {
     let mut all = this.clone();
     for (name, theirs) in that {
         let value = match all.get(name) {
             None => theirs.clone(),
             Some(ours) if ours == theirs => continue,
-            Some(ours) => keyword(name, ours, theirs)?,
+            Some(ours) => merge_keyword(name, ours, theirs)?,
         };
         all.insert(name.clone(), value);
     }
@@ -103,11 +103,13 @@ fn merged(this: &Flat, that: &Flat) -> Option<Flat> {
 }
 
 /// One keyword that both have, with different values.
-fn keyword(name: &str, ours: &Value, theirs: &Value) -> Option<Value> {
-    let larger = || if number(ours) >= number(theirs) { ours.clone() } else { theirs.clone() };
-    let smaller = || if number(ours) <= number(theirs) { ours.clone() } else { theirs.clone() };
+fn merge_keyword(name: &str, ours: &Value, theirs: &Value) -> Option<Value> {
+    let larger =
+        || if number_or_zero(ours) >= number_or_zero(theirs) { ours.clone() } else { theirs.clone() };
+    let smaller =
+        || if number_or_zero(ours) <= number_or_zero(theirs) { ours.clone() } else { theirs.clone() };
     Some(match name {
-        "properties" => properties(ours.as_object()?, theirs.as_object()?),
+        "properties" => merge_properties(ours.as_object()?, theirs.as_object()?),
         "required" => {
             let mut names = ours.as_array()?.clone();
             names.extend(
@@ -121,7 +123,7 @@ fn keyword(name: &str, ours: &Value, theirs: &Value) -> Option<Value> {
         }
         "type" | "enum" => {
             let common: Vec<_> =
-                one_or_many(ours).into_iter().filter(|value| common(name, value, theirs)).collect();
+                one_or_many(ours).into_iter().filter(|value| is_common(name, value, theirs)).collect();
             if common.is_empty() {
                 return None;
             }
@@ -136,7 +138,7 @@ fn keyword(name: &str, ours: &Value, theirs: &Value) -> Option<Value> {
     })
 }
 
-fn number(value: &Value) -> f64 {
+fn number_or_zero(value: &Value) -> f64 {
     value.as_f64().unwrap_or_default()
 }
 
@@ -147,12 +149,12 @@ fn one_or_many(value: &Value) -> Vec<Value> {
     }
 }
 
-fn common(name: &str, value: &Value, theirs: &Value) -> bool {
+fn is_common(name: &str, value: &Value, theirs: &Value) -> bool {
     let theirs = one_or_many(theirs);
     theirs.contains(value) || (name == "type" && value == "integer" && theirs.contains(&json!("number")))
 }
 
-fn properties(ours: &Flat, theirs: &Flat) -> Value {
+fn merge_properties(ours: &FlatSchema, theirs: &FlatSchema) -> Value {
     let mut all = ours.clone();
     for (name, schema) in theirs {
         let schema = match all.get(name) {
@@ -174,9 +176,9 @@ mod tests {
             let uses: Vec<_> = (0..MAX_BRANCHES).map(|_| json!({ "$ref": "#/$defs/long" })).collect();
             json!({ "anyOf": uses, "$defs": { "long": { "type": "string", "description": "x".repeat(bytes) } } })
         };
-        let spread = |root: &Value| Schemas::new(root).of(&json!({ "anyOf": root["anyOf"] }));
+        let spread = |root: &Value| SchemaBranches::new(root).branches_of(&json!({ "anyOf": root["anyOf"] }));
         assert_eq!(spread(&schema(BYTES_OF_WORK)).unwrap().len(), MAX_BRANCHES);
         let long = MAX_WORK / MAX_BRANCHES * BYTES_OF_WORK;
-        assert!(matches!(spread(&schema(long)), Err(Unfit::TooMuch)));
+        assert!(matches!(spread(&schema(long)), Err(UnfitSchema::TooMuch)));
     }
 }

@@ -4,12 +4,12 @@ use serde_json::json;
 
 use super::{
     MAX_LITERAL, MAX_WORDS,
-    rules::{Rules, literal},
+    rules::{GrammarRules, quote_literal},
 };
 
 /// The rule for a string of one or more words of a text; None where it has no words. Punctuation at the end of the
 /// string is left off, at its start it may be, inside of it it stays.
-pub(super) fn words(text: &str, rules: &mut Rules) -> Option<String> {
+pub(super) fn copied_words_rule(text: &str, rules: &mut GrammarRules) -> Option<String> {
     let words: Vec<&str> =
         text.split_whitespace().filter(|word| word.len() <= MAX_LITERAL / 8).take(MAX_WORDS).collect();
     let mut starts = Vec::new();
@@ -17,8 +17,8 @@ pub(super) fn words(text: &str, rules: &mut Rules) -> Option<String> {
     let mut next: Option<String> = None;
     for word in words.iter().rev() {
         let (start, on) = (word.trim_start_matches(is_edge), next.take());
-        starts.extend(rule(start, on.as_deref(), rules));
-        next = rule(word, on.as_deref(), rules);
+        starts.extend(word_rule(start, on.as_deref(), rules));
+        next = word_rule(word, on.as_deref(), rules);
         starts.extend(next.clone());
     }
     starts.reverse();
@@ -31,19 +31,19 @@ pub(super) fn words(text: &str, rules: &mut Rules) -> Option<String> {
 }
 
 /// This word and perhaps those after it.
-fn rule(word: &str, next: Option<&str>, rules: &mut Rules) -> Option<String> {
+fn word_rule(word: &str, next: Option<&str>, rules: &mut GrammarRules) -> Option<String> {
     if word.is_empty() {
         return None;
     }
     let last = word.trim_end_matches(is_edge);
-    let ends = (!last.is_empty()).then(|| literal(&escaped(last)));
-    let goes_on = next.map(|next| format!("{} {next}", literal(&escaped(&format!("{word} ")))));
+    let ends = (!last.is_empty()).then(|| quote_literal(&escape_json(last)));
+    let goes_on = next.map(|next| format!("{} {next}", quote_literal(&escape_json(&format!("{word} ")))));
     let body: Vec<_> = ends.into_iter().chain(goes_on).collect();
     (!body.is_empty()).then(|| rules.add(body.join(" | ")))
 }
 
 /// As it stands in a JSON string.
-fn escaped(text: &str) -> String {
+fn escape_json(text: &str) -> String {
     let quoted = json!(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()
 }

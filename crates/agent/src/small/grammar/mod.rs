@@ -6,7 +6,7 @@
 //! `multipleOf`, `not`, `if`, `contains`, `dependentRequired`) are beyond a grammar, so arguments are checked afterwards
 //! all the same.
 //!
-//! [`calls`] puts several of them together: for models that may also talk, and are held to it where a call begins.
+//! [`calls_grammar`] puts several of them together: for models that may also talk, and are held to it where a call begins.
 //!
 //! | look for | in |
 //! | --- | --- |
@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use self::{rules::Rules, shape::Shaper};
+use self::{rules::GrammarRules, shape::GrammarBuilder};
 use crate::model::ToolSpec;
 
 /// Most characters of a string, where its schema does not ask for more.
@@ -72,7 +72,7 @@ pub struct Grammar {
 
 impl Grammar {
     /// As GBNF.
-    pub fn text(&self) -> &str {
+    pub fn gbnf(&self) -> &str {
         &self.text
     }
 
@@ -84,7 +84,7 @@ impl Grammar {
 
 /// Why there is no rule for a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Unfit {
+enum UnfitSchema {
     /// Nothing within our bounds fits it. Where it is optional, it is left out.
     Impossible,
     /// It takes more work or room than there is: the whole grammar is given up.
@@ -92,50 +92,50 @@ enum Unfit {
 }
 
 /// The grammar for arguments that fit a schema.
-pub fn arguments(schema: &Value) -> Grammar {
-    made(schema, "")
+pub fn arguments_grammar(schema: &Value) -> Grammar {
+    schema_grammar(schema, "")
 }
 
 /// The same, but free strings are words of this text that follow each other: a small model copies better than it writes.
 /// How long such a string is depends on the text alone, so check what was written.
-pub fn copied(schema: &Value, text: &str) -> Grammar {
-    made(schema, text)
+pub fn copying_grammar(schema: &Value, text: &str) -> Grammar {
+    schema_grammar(schema, text)
 }
 
-fn made(schema: &Value, text: &str) -> Grammar {
-    named(schema, text, "")
+fn schema_grammar(schema: &Value, text: &str) -> Grammar {
+    prefixed_grammar(schema, text, "")
 }
 
-fn named(schema: &Value, text: &str, prefix: &str) -> Grammar {
-    match Shaper::new(schema, text, prefix).and_then(Shaper::arguments) {
+fn prefixed_grammar(schema: &Value, text: &str, prefix: &str) -> Grammar {
+    match GrammarBuilder::new(schema, text, prefix).and_then(GrammarBuilder::build_arguments) {
         Ok(text) => Grammar { text, of_schema: true },
-        Err(Unfit::Impossible | Unfit::TooMuch) => any_named(prefix),
+        Err(UnfitSchema::Impossible | UnfitSchema::TooMuch) => prefixed_any_object(prefix),
     }
 }
 
 /// The grammar for one or more calls by text, each as `<tool>{"name":…,"arguments":…}</tool>`: the name first, one of these,
 /// then arguments that fit its schema. None without tools. Where the schemas together take more than [`MAX_CALLS`] bytes,
 /// the later tools get any JSON object.
-pub fn calls(tools: &[Arc<ToolSpec>]) -> Option<Grammar> {
+pub fn calls_grammar(tools: &[Arc<ToolSpec>]) -> Option<Grammar> {
     let mut rules = String::new();
     let mut of_schema = true;
     let mut each = Vec::with_capacity(tools.len());
     for (at, tool) in tools.iter().enumerate() {
         let prefix = format!("t{at}-");
-        let mut made = named(&tool.schema, "", &prefix);
+        let mut made = prefixed_grammar(&tool.schema, "", &prefix);
         if rules.len() + made.text.len() > MAX_CALLS {
-            made = any_named(&prefix);
+            made = prefixed_any_object(&prefix);
         }
         of_schema &= made.of_schema;
         let begin = format!("{},\"arguments\":", Value::from(tool.name.as_str()));
-        each.push(format!("{} {prefix}root", rules::literal(&begin)));
+        each.push(format!("{} {prefix}root", rules::quote_literal(&begin)));
         rules.push_str(&made.text);
     }
     if each.is_empty() {
         return None;
     }
-    let begin = rules::literal("<tool>{\"name\":");
-    let more = rules::times("more", 0, MAX_CALLS_AT_ONCE - 1);
+    let begin = rules::quote_literal("<tool>{\"name\":");
+    let more = rules::repeat_rule("more", 0, MAX_CALLS_AT_ONCE - 1);
     let text = format!(
         "root ::= call {more}\nmore ::= \"\\n\" call\ncall ::= {begin} ( {} ) \"}}</tool>\"\n{rules}",
         each.join(" | ")
@@ -144,12 +144,12 @@ pub fn calls(tools: &[Arc<ToolSpec>]) -> Option<Grammar> {
 }
 
 /// Any JSON object, two levels deep.
-pub fn any() -> Grammar {
-    any_named("")
+pub fn any_object_grammar() -> Grammar {
+    prefixed_any_object("")
 }
 
-fn any_named(prefix: &str) -> Grammar {
-    let mut rules = Rules::named(prefix);
+fn prefixed_any_object(prefix: &str) -> Grammar {
+    let mut rules = GrammarRules::with_prefix(prefix);
     let root = rules.any_object(2);
-    Grammar { text: rules.finish(&root), of_schema: false }
+    Grammar { text: rules.into_grammar(&root), of_schema: false }
 }

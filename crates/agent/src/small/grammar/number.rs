@@ -12,49 +12,49 @@ const FRACTION: &str = r#"( "." [0-9]{1,6} )"#;
 const POSITIVE: &str = "[1-9] [0-9]{0,14}";
 
 /// Any number.
-pub(super) fn any() -> String {
+pub(super) fn any_number() -> String {
     format!(r#""-"? ( "0" | {POSITIVE} ) {FRACTION}?"#)
 }
 
 /// The range of a schema. An end is whole, and within it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Range {
+struct WholeRange {
     low: i64,
     high: i64,
 }
 
 /// The rule for whole numbers that a schema allows; None where there are none.
-pub(super) fn whole(schema: &Map<String, Value>) -> Option<String> {
-    let found = alternatives(range(schema));
+pub(super) fn whole_rule(schema: &Map<String, Value>) -> Option<String> {
+    let found = whole_alternatives(whole_range(schema));
     (!found.is_empty()).then(|| found.join(" | "))
 }
 
 /// The rule for numbers that a schema allows; None where there are none.
-pub(super) fn fractional(schema: &Map<String, Value>) -> Option<String> {
+pub(super) fn fractional_rule(schema: &Map<String, Value>) -> Option<String> {
     let bounds = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
     if !bounds.iter().any(|bound| schema.get(*bound).is_some_and(Value::is_number)) {
-        return Some(any());
+        return Some(any_number());
     }
-    let Range { low, high } = range(schema);
-    let mut found = alternatives(Range { low, high });
+    let WholeRange { low, high } = whole_range(schema);
+    let mut found = whole_alternatives(WholeRange { low, high });
     // Between two whole numbers of the range everything is in it.
     if high > 0 && low < high {
-        let with = magnitudes(low.max(0).unsigned_abs(), (high - 1).unsigned_abs());
+        let with = unsigned_alternatives(low.max(0).unsigned_abs(), (high - 1).unsigned_abs());
         found.extend(with.into_iter().map(|digits| format!("{digits} {FRACTION}")));
     }
     if low < 0 && low < high {
         let nearest = if high < 0 { high.unsigned_abs() } else { 0 };
-        let with = magnitudes(nearest, low.unsigned_abs() - 1);
+        let with = unsigned_alternatives(nearest, low.unsigned_abs() - 1);
         found.extend(with.into_iter().map(|digits| format!(r#""-" {digits} {FRACTION}"#)));
     }
     if found.is_empty() {
-        return between(schema);
+        return fraction_only_rule(schema);
     }
     Some(found.join(" | "))
 }
 
 /// A range without a whole number in it still has its ends or its middle.
-fn between(schema: &Map<String, Value>) -> Option<String> {
+fn fraction_only_rule(schema: &Map<String, Value>) -> Option<String> {
     let number = |name: &str| schema.get(name).and_then(Value::as_f64);
     let low = number("minimum").into_iter().chain(number("exclusiveMinimum")).reduce(f64::max)?;
     let high = number("maximum").into_iter().chain(number("exclusiveMaximum")).reduce(f64::min)?;
@@ -66,14 +66,14 @@ fn between(schema: &Map<String, Value>) -> Option<String> {
             && number("exclusiveMaximum").is_none_or(|bound| *value < bound)
     };
     let fitting = [middle, low, high].into_iter().find(fits)?;
-    Some(super::rules::literal(&serde_json::Number::from_f64(fitting)?.to_string()))
+    Some(super::rules::quote_literal(&serde_json::Number::from_f64(fitting)?.to_string()))
 }
 
 #[expect(
     clippy::cast_possible_truncation,
     reason = "a cast of a float saturates, and is cut to our range anyway"
 )]
-fn range(schema: &Map<String, Value>) -> Range {
+fn whole_range(schema: &Map<String, Value>) -> WholeRange {
     let number = |name: &str| schema.get(name).and_then(Value::as_f64);
     let most = MAX_WHOLE.cast_signed();
     let lows = [
@@ -86,28 +86,28 @@ fn range(schema: &Map<String, Value>) -> Range {
     ];
     let low = lows.into_iter().flatten().max().unwrap_or(-most).max(-most);
     let high = highs.into_iter().flatten().min().unwrap_or(most).min(most);
-    Range { low, high }
+    WholeRange { low, high }
 }
 
 /// All whole numbers of a range. Never `-0`, which is no whole number to many readers.
-fn alternatives(Range { low, high }: Range) -> Vec<String> {
+fn whole_alternatives(WholeRange { low, high }: WholeRange) -> Vec<String> {
     let mut found = Vec::new();
     if low > high {
         return found;
     }
     if high >= 0 {
-        found.extend(magnitudes(low.max(0).unsigned_abs(), high.unsigned_abs()));
+        found.extend(unsigned_alternatives(low.max(0).unsigned_abs(), high.unsigned_abs()));
     }
     if low < 0 {
         let nearest = if high < 0 { high.unsigned_abs() } else { 1 };
-        let below = magnitudes(nearest, low.unsigned_abs());
+        let below = unsigned_alternatives(nearest, low.unsigned_abs());
         found.extend(below.into_iter().map(|digits| format!(r#""-" {digits}"#)));
     }
     found
 }
 
 /// Numbers from `low` to `high`, without a sign.
-fn magnitudes(low: u64, high: u64) -> Vec<String> {
+fn unsigned_alternatives(low: u64, high: u64) -> Vec<String> {
     if high == MAX_WHOLE && low <= 1 {
         let zero = (low == 0).then(|| r#""0""#.to_owned());
         return zero.into_iter().chain([POSITIVE.to_owned()]).collect();
@@ -117,15 +117,15 @@ fn magnitudes(low: u64, high: u64) -> Vec<String> {
     }
     let mut start = low;
     let mut found = Vec::new();
-    for end in ends(low, high) {
-        found.push(digits(start, end));
+    for end in range_ends(low, high) {
+        found.push(digit_pattern(start, end));
         start = end + 1;
     }
     found
 }
 
 /// Where to cut a range so that in each part every digit runs freely from one value to another.
-fn ends(low: u64, high: u64) -> BTreeSet<u64> {
+fn range_ends(low: u64, high: u64) -> BTreeSet<u64> {
     let mut ends = BTreeSet::from([high]);
     let powers = || (1..16).map(|digits| 10_u64.pow(digits));
     ends.extend(powers().map(|power| low - low % power + (power - 1)).take_while(|end| *end < high));
@@ -134,7 +134,7 @@ fn ends(low: u64, high: u64) -> BTreeSet<u64> {
     ends
 }
 
-fn digits(start: u64, end: u64) -> String {
+fn digit_pattern(start: u64, end: u64) -> String {
     let (start, end) = (start.to_string(), end.to_string());
     let digit = |(from, to): (char, char)| {
         if from == to { format!("\"{from}\"") } else { format!("[{from}-{to}]") }
@@ -165,7 +165,7 @@ mod tests {
         for (low, high) in
             [(0, 0), (0, 9), (1, 10), (7, 7), (0, 100), (5, 305), (99, 1001), (18, 120), (200, 299)]
         {
-            let found = magnitudes(low, high);
+            let found = unsigned_alternatives(low, high);
             for number in 0..2_000 {
                 let within = (low..=high).contains(&number);
                 assert_eq!(has(&found, number), within, "{number} in {low}..={high}: {found:?}");
@@ -175,9 +175,9 @@ mod tests {
 
     #[test]
     fn the_largest_ranges_stay_short() {
-        let found = magnitudes(123_456_789, MAX_WHOLE - 1);
+        let found = unsigned_alternatives(123_456_789, MAX_WHOLE - 1);
         assert!(found.len() < 60, "{found:?}");
-        assert_eq!(magnitudes(0, MAX_WHOLE), [r#""0""#, POSITIVE]);
-        assert_eq!(magnitudes(2, 1), Vec::<String>::new());
+        assert_eq!(unsigned_alternatives(0, MAX_WHOLE), [r#""0""#, POSITIVE]);
+        assert_eq!(unsigned_alternatives(2, 1), Vec::<String>::new());
     }
 }

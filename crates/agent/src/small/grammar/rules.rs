@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fmt::Write as _};
 
-use super::{MAX_GRAMMAR, MAX_ITEMS, MAX_STRING, Unfit};
+use super::{MAX_GRAMMAR, MAX_ITEMS, MAX_STRING, UnfitSchema};
 
 /// Any character that may stand in a JSON string as it is.
 const CHAR: &str = r#"[^"\\\x00-\x1F\x7F]"#;
@@ -13,16 +13,16 @@ const ESCAPE: &str = r#""\\" ["\\nt]"#;
 
 /// Rules so far. Equal ones are one.
 #[derive(Debug, Default)]
-pub(super) struct Rules {
+pub(super) struct GrammarRules {
     /// What names begin with, where several grammars become one.
     prefix: String,
     text: String,
     names: HashMap<String, String>,
 }
 
-impl Rules {
+impl GrammarRules {
     /// With names that begin so.
-    pub(super) fn named(prefix: &str) -> Self {
+    pub(super) fn with_prefix(prefix: &str) -> Self {
         Self { prefix: prefix.to_owned(), ..Self::default() }
     }
 
@@ -39,23 +39,23 @@ impl Rules {
     }
 
     /// Whether there is room for more.
-    pub(super) fn check(&self) -> Result<(), Unfit> {
-        if self.text.len() > MAX_GRAMMAR { Err(Unfit::TooMuch) } else { Ok(()) }
+    pub(super) fn check_size(&self) -> Result<(), UnfitSchema> {
+        if self.text.len() > MAX_GRAMMAR { Err(UnfitSchema::TooMuch) } else { Ok(()) }
     }
 
     /// The grammar that begins with this rule.
-    pub(super) fn finish(self, root: &str) -> String {
+    pub(super) fn into_grammar(self, root: &str) -> String {
         format!("{}root ::= {root}\n{}", self.prefix, self.text)
     }
 
     /// A string of so many characters.
-    pub(super) fn string(&mut self, min: usize, max: usize) -> String {
+    pub(super) fn string_rule(&mut self, min: usize, max: usize) -> String {
         if max == 0 {
             return self.add(r#""\"\"""#.to_owned());
         }
         let first = self.add(format!("{FIRST} | {ESCAPE}"));
         let next = self.add(format!("{CHAR} | {ESCAPE}"));
-        let rest = times(&next, min.saturating_sub(1), max - 1);
+        let rest = repeat_rule(&next, min.saturating_sub(1), max - 1);
         let some = format!("{first} {rest}");
         let inside = if min == 0 { format!("( {} )?", some.trim_end()) } else { some };
         self.add(format!(r#""\"" {} "\"""#, inside.trim_end()))
@@ -63,8 +63,8 @@ impl Rules {
 
     /// A string, number, boolean or null.
     pub(super) fn any_scalar(&mut self) -> String {
-        let string = self.string(1, MAX_STRING);
-        let number = self.add(super::number::any());
+        let string = self.string_rule(1, MAX_STRING);
+        let number = self.add(super::number::any_number());
         self.add(format!(r#"{string} | {number} | "true" | "false" | "null""#))
     }
 
@@ -75,7 +75,7 @@ impl Rules {
             return scalar;
         }
         let inner = self.any_value(depth - 1);
-        let list = self.list(&inner, 0, MAX_ITEMS);
+        let list = self.list_rule(&inner, 0, MAX_ITEMS);
         let object = self.any_object(depth);
         self.add(format!("{scalar} | {list} | {object}"))
     }
@@ -83,27 +83,27 @@ impl Rules {
     /// Any object.
     pub(super) fn any_object(&mut self, depth: usize) -> String {
         let value = self.any_value(depth.saturating_sub(1));
-        self.map(&value, 0, MAX_ITEMS)
+        self.map_rule(&value, 0, MAX_ITEMS)
     }
 
     /// An object with members of any name.
-    pub(super) fn map(&mut self, value: &str, min: usize, max: usize) -> String {
-        let name = self.string(1, MAX_STRING / 4);
+    pub(super) fn map_rule(&mut self, value: &str, min: usize, max: usize) -> String {
+        let name = self.string_rule(1, MAX_STRING / 4);
         let member = self.add(format!(r#"{name} ":" {value}"#));
-        self.enclosed('{', &member, min, max, '}')
+        self.enclosed_rule('{', &member, min, max, '}')
     }
 
     /// A list.
-    pub(super) fn list(&mut self, item: &str, min: usize, max: usize) -> String {
-        self.enclosed('[', item, min, max, ']')
+    pub(super) fn list_rule(&mut self, item: &str, min: usize, max: usize) -> String {
+        self.enclosed_rule('[', item, min, max, ']')
     }
 
-    fn enclosed(&mut self, open: char, item: &str, min: usize, max: usize, close: char) -> String {
+    fn enclosed_rule(&mut self, open: char, item: &str, min: usize, max: usize, close: char) -> String {
         if max == 0 {
             return self.add(format!(r#""{open}{close}""#));
         }
         let more = self.add(format!(r#""," {item}"#));
-        let items = format!("{item} {}", times(&more, min.saturating_sub(1), max - 1));
+        let items = format!("{item} {}", repeat_rule(&more, min.saturating_sub(1), max - 1));
         let items = items.trim_end();
         let items = if min == 0 { format!("( {items} )?") } else { items.to_owned() };
         self.add(format!(r#""{open}" {items} "{close}""#))
@@ -111,7 +111,7 @@ impl Rules {
 }
 
 /// So many times.
-pub(super) fn times(what: &str, min: usize, max: usize) -> String {
+pub(super) fn repeat_rule(what: &str, min: usize, max: usize) -> String {
     match (min, max) {
         (_, 0) => String::new(),
         (1, 1) => what.to_owned(),
@@ -122,7 +122,7 @@ pub(super) fn times(what: &str, min: usize, max: usize) -> String {
 }
 
 /// A literal. The text is never empty and, being JSON, has no control characters but perhaps DEL.
-pub(super) fn literal(text: &str) -> String {
+pub(super) fn quote_literal(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
     for c in text.chars() {

@@ -4,70 +4,70 @@ use serde_json::{Map, Value, json};
 
 use super::{
     MAX_CHOICES, MAX_DEPTH, MAX_ITEMS, MAX_LITERAL, MAX_LONG_LIST, MAX_LONG_STRING, MAX_OPTIONAL,
-    MAX_REQUIRED, MAX_STRING, MAX_WORK, Unfit,
-    branches::Schemas,
+    MAX_REQUIRED, MAX_STRING, MAX_WORK, UnfitSchema,
+    branches::SchemaBranches,
     copy, number,
-    rules::{Rules, literal},
+    rules::{GrammarRules, quote_literal},
 };
 
 /// Makes the rules for one schema.
 #[derive(Debug)]
-pub(super) struct Shaper<'a> {
+pub(super) struct GrammarBuilder<'a> {
     root: &'a Value,
-    schemas: Schemas<'a>,
-    rules: Rules,
+    schemas: SchemaBranches<'a>,
+    rules: GrammarRules,
     /// The rule for words out of a text, where strings are copied.
     copy: Option<String>,
 }
 
-type Flat = Map<String, Value>;
-type Rule = Result<String, Unfit>;
+type FlatKeywords = Map<String, Value>;
+type RuleResult = Result<String, UnfitSchema>;
 
-impl<'a> Shaper<'a> {
-    pub(super) fn new(root: &'a Value, text: &str, prefix: &str) -> Result<Self, Unfit> {
+impl<'a> GrammarBuilder<'a> {
+    pub(super) fn new(root: &'a Value, text: &str, prefix: &str) -> Result<Self, UnfitSchema> {
         // Each step copies parts of the schema, so a large one is not begun with.
         if is_larger(root, &mut (2 * MAX_WORK)) {
-            return Err(Unfit::TooMuch);
+            return Err(UnfitSchema::TooMuch);
         }
-        let mut rules = Rules::named(prefix);
-        let copy = copy::words(text, &mut rules);
-        Ok(Self { root, schemas: Schemas::new(root), rules, copy })
+        let mut rules = GrammarRules::with_prefix(prefix);
+        let copy = copy::copied_words_rule(text, &mut rules);
+        Ok(Self { root, schemas: SchemaBranches::new(root), rules, copy })
     }
 
     /// The grammar for arguments: an object, whatever else the schema allows.
-    pub(super) fn arguments(mut self) -> Rule {
+    pub(super) fn build_arguments(mut self) -> RuleResult {
         let mut found = Vec::new();
-        for flat in self.schemas.of(self.root)? {
-            if !types(&flat).contains(&"object") {
+        for flat in self.schemas.branches_of(self.root)? {
+            if !schema_types(&flat).contains(&"object") {
                 continue;
             }
-            match self.object(&flat, 0) {
+            match self.object_rule(&flat, 0) {
                 Ok(rule) => found.push(rule),
-                Err(Unfit::Impossible) => {}
-                Err(Unfit::TooMuch) => return Err(Unfit::TooMuch),
+                Err(UnfitSchema::Impossible) => {}
+                Err(UnfitSchema::TooMuch) => return Err(UnfitSchema::TooMuch),
             }
         }
         let root = self.one_of(found)?;
-        self.rules.check()?;
-        Ok(self.rules.finish(&root))
+        self.rules.check_size()?;
+        Ok(self.rules.into_grammar(&root))
     }
 
-    fn value(&mut self, schema: &Value, depth: usize) -> Rule {
+    fn value_rule(&mut self, schema: &Value, depth: usize) -> RuleResult {
         let mut found = Vec::new();
-        for flat in self.schemas.of(schema)? {
-            for rule in self.flat(&flat, depth) {
+        for flat in self.schemas.branches_of(schema)? {
+            for rule in self.flat_rules(&flat, depth) {
                 match rule {
                     Ok(rule) => found.push(rule),
-                    Err(Unfit::Impossible) => {}
-                    Err(Unfit::TooMuch) => return Err(Unfit::TooMuch),
+                    Err(UnfitSchema::Impossible) => {}
+                    Err(UnfitSchema::TooMuch) => return Err(UnfitSchema::TooMuch),
                 }
             }
         }
-        self.rules.check()?;
+        self.rules.check_size()?;
         self.one_of(found)
     }
 
-    fn one_of(&mut self, mut rules: Vec<String>) -> Rule {
+    fn one_of(&mut self, mut rules: Vec<String>) -> RuleResult {
         let mut seen = Vec::new();
         rules.retain(|rule| {
             let new = !seen.contains(rule);
@@ -75,120 +75,132 @@ impl<'a> Shaper<'a> {
             new
         });
         match rules.as_slice() {
-            [] => Err(Unfit::Impossible),
+            [] => Err(UnfitSchema::Impossible),
             [one] => Ok(one.clone()),
             many => Ok(self.rules.add(many.join(" | "))),
         }
     }
 
-    fn flat(&mut self, flat: &Flat, depth: usize) -> Vec<Rule> {
+    fn flat_rules(&mut self, flat: &FlatKeywords, depth: usize) -> Vec<RuleResult> {
         if flat.contains_key("const") || flat.contains_key("enum") {
-            return vec![self.choices(flat)];
+            return vec![self.choices_rule(flat)];
         }
         // A schema that says nothing of a value allows all of them: scalars will do.
         if !SAYS_TYPE.iter().any(|name| flat.contains_key(*name)) {
             return vec![Ok(self.rules.any_scalar())];
         }
-        types(flat).into_iter().map(|of| self.of_type(of, flat, depth)).collect()
+        schema_types(flat).into_iter().map(|of| self.of_type(of, flat, depth)).collect()
     }
 
-    fn of_type(&mut self, of: &str, flat: &Flat, depth: usize) -> Rule {
+    fn of_type(&mut self, of: &str, flat: &FlatKeywords, depth: usize) -> RuleResult {
         match of {
-            "object" => self.object(flat, depth + 1),
-            "array" => self.array(flat, depth + 1),
-            "string" => self.string(flat),
-            "integer" => number::whole(flat).map(|body| self.rules.add(body)).ok_or(Unfit::Impossible),
-            "number" => number::fractional(flat).map(|body| self.rules.add(body)).ok_or(Unfit::Impossible),
+            "object" => self.object_rule(flat, depth + 1),
+            "array" => self.array_rule(flat, depth + 1),
+            "string" => self.string_rule(flat),
+            "integer" => {
+                number::whole_rule(flat).map(|body| self.rules.add(body)).ok_or(UnfitSchema::Impossible)
+            }
+            "number" => {
+                number::fractional_rule(flat).map(|body| self.rules.add(body)).ok_or(UnfitSchema::Impossible)
+            }
             "boolean" => Ok(self.rules.add(r#""true" | "false""#.to_owned())),
             "null" => Ok(self.rules.add(r#""null""#.to_owned())),
-            _ => Err(Unfit::Impossible),
+            _ => Err(UnfitSchema::Impossible),
         }
     }
 
-    fn choices(&mut self, flat: &Flat) -> Rule {
+    fn choices_rule(&mut self, flat: &FlatKeywords) -> RuleResult {
         let listed = flat.get("enum").and_then(Value::as_array);
         let allowed = |value: &&Value| match listed {
             Some(listed) => flat.get("const").is_none_or(|only| only == *value) && listed.contains(value),
             None => true,
         };
-        let types = types(flat);
-        let of_type = |value: &&Value| !flat.contains_key("type") || types.iter().any(|of| is(value, of));
+        let types = schema_types(flat);
+        let of_type =
+            |value: &&Value| !flat.contains_key("type") || types.iter().any(|of| is_of_type(value, of));
         let values =
             listed.map_or_else(|| flat.get("const").into_iter().collect(), |l| l.iter().collect::<Vec<_>>());
         let literals = values.into_iter().filter(allowed).filter(of_type).map(Value::to_string);
         let literals = literals.filter(|text| text.len() <= MAX_LITERAL).take(MAX_CHOICES);
-        let body: Vec<_> = literals.map(|text| literal(&text)).collect();
-        if body.is_empty() { Err(Unfit::Impossible) } else { Ok(self.rules.add(body.join(" | "))) }
+        let body: Vec<_> = literals.map(|text| quote_literal(&text)).collect();
+        if body.is_empty() { Err(UnfitSchema::Impossible) } else { Ok(self.rules.add(body.join(" | "))) }
     }
 
-    fn string(&mut self, flat: &Flat) -> Rule {
+    fn string_rule(&mut self, flat: &FlatKeywords) -> RuleResult {
         if let Some(format) = flat.get("format").and_then(Value::as_str).and_then(format_of) {
             return Ok(self.rules.add(format!(r#""\"" {format} "\"""#)));
         }
-        let (min, max) = (count(flat, "minLength"), count(flat, "maxLength"));
+        let (min, max) = (count_bound(flat, "minLength"), count_bound(flat, "maxLength"));
         let max = max.unwrap_or(MAX_STRING.max(min.unwrap_or(0))).min(MAX_LONG_STRING);
         // An empty string is never worth a call, where something else is allowed.
         let min = min.unwrap_or(0).max(1.min(max));
         if min > max {
-            return Err(Unfit::Impossible);
+            return Err(UnfitSchema::Impossible);
         }
         if let Some(copy) = self.copy.as_ref().filter(|_| max > 0 && !flat.contains_key("pattern")) {
             return Ok(copy.clone());
         }
         let max = max.min(MAX_STRING.max(min));
-        Ok(self.rules.string(min, max))
+        Ok(self.rules.string_rule(min, max))
     }
 
-    fn array(&mut self, flat: &Flat, depth: usize) -> Rule {
-        let min = count(flat, "minItems").unwrap_or(0);
-        let most = count(flat, "maxItems").unwrap_or(MAX_ITEMS.max(min));
+    fn array_rule(&mut self, flat: &FlatKeywords, depth: usize) -> RuleResult {
+        let min = count_bound(flat, "minItems").unwrap_or(0);
+        let most = count_bound(flat, "maxItems").unwrap_or(MAX_ITEMS.max(min));
         // Nothing here can tell whether two items are equal.
         let unique = flat.get("uniqueItems") == Some(&Value::Bool(true));
         let max = most.min(MAX_ITEMS.max(min)).min(if unique { min.max(1) } else { MAX_LONG_LIST });
         if min > max || depth > MAX_DEPTH {
-            return Err(Unfit::Impossible);
+            return Err(UnfitSchema::Impossible);
         }
         if let Some(first) =
             flat.get("prefixItems").and_then(Value::as_array).filter(|first| !first.is_empty())
         {
-            return self.tuple(first, flat.get("items"), min, max, depth);
+            return self.tuple_rule(first, flat.get("items"), min, max, depth);
         }
         let items = flat.get("items").unwrap_or(&Value::Bool(true));
-        match self.value(items, depth) {
-            Ok(item) => Ok(self.rules.list(&item, min, max)),
-            Err(Unfit::Impossible) if min == 0 => Ok(self.rules.list("", 0, 0)),
+        match self.value_rule(items, depth) {
+            Ok(item) => Ok(self.rules.list_rule(&item, min, max)),
+            Err(UnfitSchema::Impossible) if min == 0 => Ok(self.rules.list_rule("", 0, 0)),
             Err(unfit) => Err(unfit),
         }
     }
 
     /// A list whose first items have schemas of their own. Exactly as many as there must be, and those first ones if
     /// they may be there.
-    fn tuple(&mut self, first: &[Value], rest: Option<&Value>, min: usize, max: usize, depth: usize) -> Rule {
+    fn tuple_rule(
+        &mut self,
+        first: &[Value],
+        rest: Option<&Value>,
+        min: usize,
+        max: usize,
+        depth: usize,
+    ) -> RuleResult {
         let mut items = Vec::new();
         for at in 0..first.len().max(min).min(max) {
             let schema = first.get(at).or(rest).unwrap_or(&Value::Bool(true));
-            match self.value(schema, depth) {
+            match self.value_rule(schema, depth) {
                 Ok(item) => items.push(item),
-                Err(Unfit::Impossible) if items.len() >= min => break,
+                Err(UnfitSchema::Impossible) if items.len() >= min => break,
                 Err(unfit) => return Err(unfit),
             }
         }
         if items.is_empty() {
-            return Ok(self.rules.list("", 0, 0));
+            return Ok(self.rules.list_rule("", 0, 0));
         }
         Ok(self.rules.add(format!(r#""[" {} "]""#, items.join(r#" "," "#))))
     }
 
-    fn object(&mut self, flat: &Flat, depth: usize) -> Rule {
+    fn object_rule(&mut self, flat: &FlatKeywords, depth: usize) -> RuleResult {
         if depth > MAX_DEPTH {
-            return Err(Unfit::Impossible);
+            return Err(UnfitSchema::Impossible);
         }
         let none = Map::new();
         let properties = flat.get("properties").and_then(Value::as_object).unwrap_or(&none);
         let names = flat.get("required").and_then(Value::as_array);
         let names: Vec<&str> = names.into_iter().flatten().filter_map(Value::as_str).collect();
         if names.len() > MAX_REQUIRED {
-            return Err(Unfit::TooMuch);
+            return Err(UnfitSchema::TooMuch);
         }
         if properties.is_empty() && names.is_empty() {
             return self.free_object(flat, depth);
@@ -196,63 +208,63 @@ impl<'a> Shaper<'a> {
         let mut required = Vec::new();
         for name in &names {
             let schema = properties.get(*name).or_else(|| flat.get("additionalProperties"));
-            required.push(self.member(name, schema.unwrap_or(&Value::Bool(true)), depth)?);
+            required.push(self.member_rule(name, schema.unwrap_or(&Value::Bool(true)), depth)?);
         }
         let mut optional = Vec::new();
         for (name, schema) in properties.iter().filter(|(name, _)| !names.contains(&name.as_str())) {
-            match self.member(name, schema, depth) {
+            match self.member_rule(name, schema, depth) {
                 Ok(member) => optional.push(member),
-                Err(Unfit::Impossible) => {}
-                Err(Unfit::TooMuch) => return Err(Unfit::TooMuch),
+                Err(UnfitSchema::Impossible) => {}
+                Err(UnfitSchema::TooMuch) => return Err(UnfitSchema::TooMuch),
             }
             if optional.len() == MAX_OPTIONAL {
                 break;
             }
         }
-        let missing = count(flat, "minProperties").unwrap_or(0).saturating_sub(required.len());
+        let missing = count_bound(flat, "minProperties").unwrap_or(0).saturating_sub(required.len());
         if missing > optional.len() {
-            return Err(Unfit::Impossible);
+            return Err(UnfitSchema::Impossible);
         }
         required.extend(optional.drain(..missing));
-        let room = count(flat, "maxProperties").unwrap_or(usize::MAX);
+        let room = count_bound(flat, "maxProperties").unwrap_or(usize::MAX);
         if required.len() > room {
-            return Err(Unfit::Impossible);
+            return Err(UnfitSchema::Impossible);
         }
         optional.truncate(room - required.len());
-        Ok(self.rules.add(members(&required, &optional)))
+        Ok(self.rules.add(object_body(&required, &optional)))
     }
 
     /// An object of which nothing is said. As arguments it is empty: such a tool takes none.
-    fn free_object(&mut self, flat: &Flat, depth: usize) -> Rule {
+    fn free_object(&mut self, flat: &FlatKeywords, depth: usize) -> RuleResult {
         let others = flat.get("additionalProperties").unwrap_or(&Value::Bool(true));
-        let min = count(flat, "minProperties").unwrap_or(0);
-        let max = count(flat, "maxProperties").unwrap_or(MAX_ITEMS).min(MAX_ITEMS);
+        let min = count_bound(flat, "minProperties").unwrap_or(0);
+        let max = count_bound(flat, "maxProperties").unwrap_or(MAX_ITEMS).min(MAX_ITEMS);
         if min > max {
-            return Err(Unfit::Impossible);
+            return Err(UnfitSchema::Impossible);
         }
         // Names of members are free, so two may be the same: then there is one less.
         if (depth == 0 && min == 0) || min > 1 {
-            return if min == 0 { Ok(self.rules.map("", 0, 0)) } else { Err(Unfit::Impossible) };
+            return if min == 0 { Ok(self.rules.map_rule("", 0, 0)) } else { Err(UnfitSchema::Impossible) };
         }
-        match self.value(others, depth) {
-            Ok(value) => Ok(self.rules.map(&value, min, max)),
-            Err(Unfit::Impossible) if min == 0 => Ok(self.rules.map("", 0, 0)),
+        match self.value_rule(others, depth) {
+            Ok(value) => Ok(self.rules.map_rule(&value, min, max)),
+            Err(UnfitSchema::Impossible) if min == 0 => Ok(self.rules.map_rule("", 0, 0)),
             Err(unfit) => Err(unfit),
         }
     }
 
-    fn member(&mut self, name: &str, schema: &Value, depth: usize) -> Rule {
+    fn member_rule(&mut self, name: &str, schema: &Value, depth: usize) -> RuleResult {
         let name = json!(name).to_string();
         if name.len() > MAX_LITERAL {
-            return Err(Unfit::Impossible);
+            return Err(UnfitSchema::Impossible);
         }
-        let value = self.value(schema, depth)?;
-        Ok(self.rules.add(format!("{} {value}", literal(&format!("{name}:")))))
+        let value = self.value_rule(schema, depth)?;
+        Ok(self.rules.add(format!("{} {value}", quote_literal(&format!("{name}:")))))
     }
 }
 
 /// The body of an object: all of these, then any of those, in their order.
-fn members(required: &[String], optional: &[String]) -> String {
+fn object_body(required: &[String], optional: &[String]) -> String {
     let may = |members: &[String]| members.iter().map(|m| format!(r#" ( "," {m} )?"#)).collect::<String>();
     let inside = if required.is_empty() {
         let begins = |at: usize| format!("{}{}", optional[at], may(&optional[at + 1..]));
@@ -285,7 +297,7 @@ const SAYS_TYPE: [&str; 16] = [
 ];
 
 /// The types that a schema allows; guessed where it says none.
-fn types(flat: &Flat) -> Vec<&str> {
+fn schema_types(flat: &FlatKeywords) -> Vec<&str> {
     let has = |names: &[&str]| names.iter().any(|name| flat.contains_key(*name));
     match flat.get("type") {
         Some(Value::String(one)) => vec![one],
@@ -297,7 +309,7 @@ fn types(flat: &Flat) -> Vec<&str> {
     }
 }
 
-fn is(value: &Value, of: &str) -> bool {
+fn is_of_type(value: &Value, of: &str) -> bool {
     match of {
         "object" => value.is_object(),
         "array" => value.is_array(),
@@ -311,7 +323,7 @@ fn is(value: &Value, of: &str) -> bool {
 }
 
 /// A bound of a schema. One that is too large for this machine is one that nothing fits.
-fn count(flat: &Flat, name: &str) -> Option<usize> {
+fn count_bound(flat: &FlatKeywords, name: &str) -> Option<usize> {
     let bound = flat.get(name)?;
     #[expect(
         clippy::cast_possible_truncation,

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use super::*;
 use crate::{
-    event::{Bound, Finish},
+    event::{TurnEndReason, TurnLimitKind},
     model::{BadCall, ToolChoice},
 };
 
 /// A model that never comes to an end.
-fn for_ever(event: impl FnOnce() -> Vec<ModelEvent>) -> World {
-    let mut world = World::new(Vec::new());
+fn for_ever(event: impl FnOnce() -> Vec<ModelEvent>) -> TurnWorld {
+    let mut world = TurnWorld::new(Vec::new());
     world.model().for_ever = Some(event());
     world
 }
@@ -21,7 +21,7 @@ async fn the_last_step_is_for_words_and_then_it_is_over() {
     world.limits.steps = 3;
     world.limits.repeats = 10;
     let (ended, events) = world.run().await;
-    assert!(matches!(ended.finish, Finish::Budget(Bound::Steps)));
+    assert!(matches!(ended.finish, TurnEndReason::Budget(TurnLimitKind::Steps)));
     let choices: Vec<_> = world.asked().iter().map(|asked| asked.choice).collect();
     assert_eq!(choices, [ToolChoice::Auto, ToolChoice::Auto, ToolChoice::None]);
     assert_eq!(ends(&events), ["a: good of a", "a: good of a", "a: DENIED"]);
@@ -31,7 +31,7 @@ async fn the_last_step_is_for_words_and_then_it_is_over() {
 #[tokio::test]
 async fn whoever_wants_no_tools_hears_of_no_calls() {
     let asked = |events: Vec<ModelEvent>| async move {
-        let world = World::new(vec![events]);
+        let world = TurnWorld::new(vec![events]);
         let (turn, mut told) = world.turn();
         let ended = turn.run(ModelRequest { choice: ToolChoice::None, ..hello() }).await;
         let mut kinds = Vec::new();
@@ -53,19 +53,19 @@ async fn whoever_wants_no_tools_hears_of_no_calls() {
         ModelEvent::BadCall(BadCall { id: "b".to_owned(), name, text, problem })
     };
     let all = || vec![began(), piece(), call("a", "good", json!({})), bad(), call("c", "client", json!({}))];
-    let with = |first: &str, stop: Stop| [vec![text(first)], all(), vec![end(stop)]].concat();
-    let (finish, told) = asked(with("Well.", Stop::Calls)).await;
-    assert!(matches!(finish, Finish::Stop), "{finish:?}");
+    let with = |first: &str, stop: ModelStopReason| [vec![text(first)], all(), vec![end(stop)]].concat();
+    let (finish, told) = asked(with("Well.", ModelStopReason::Calls)).await;
+    assert!(matches!(finish, TurnEndReason::Stop), "{finish:?}");
     assert_eq!(told, ["Well.", "end"]);
-    let (finish, _) = asked(with(" \n", Stop::Calls)).await;
+    let (finish, _) = asked(with(" \n", ModelStopReason::Calls)).await;
     assert!(
-        matches!(&finish, Finish::Failed(error) if error.text.contains("although tools are switched off")),
+        matches!(&finish, TurnEndReason::Failed(error) if error.text.contains("although tools are switched off")),
         "{finish:?}"
     );
-    let (finish, _) = asked(with("", Stop::Length)).await;
-    assert!(matches!(finish, Finish::Length), "{finish:?}");
-    let (finish, _) = asked(vec![end(Stop::Done)]).await;
-    assert!(matches!(finish, Finish::Stop), "a model may have nothing to say: {finish:?}");
+    let (finish, _) = asked(with("", ModelStopReason::Length)).await;
+    assert!(matches!(finish, TurnEndReason::Length), "{finish:?}");
+    let (finish, _) = asked(vec![end(ModelStopReason::Done)]).await;
+    assert!(matches!(finish, TurnEndReason::Stop), "a model may have nothing to say: {finish:?}");
 }
 
 #[tokio::test]
@@ -73,19 +73,20 @@ async fn the_same_call_for_ever_is_not_run_for_ever() {
     let world = for_ever(|| calls(&[("a", "good")]));
     let (ended, events) = world.run().await;
     assert_eq!(world.tools.ran.lock().unwrap().len(), world.limits.repeats);
-    assert!(matches!(ended.finish, Finish::Budget(Bound::Steps)));
+    assert!(matches!(ended.finish, TurnEndReason::Budget(TurnLimitKind::Steps)));
     assert_eq!(ends(&events)[3], "a: DENIED");
     assert!(read(&world)[3].1.contains("called 3 times with these arguments"));
 }
 
 #[tokio::test]
 async fn a_tool_that_fails_every_time_is_given_up() {
-    let attempts = (0..5).map(|n| vec![call(&n.to_string(), "fails", json!({ "n": n })), end(Stop::Calls)]);
-    let world = World::new(attempts.chain([says("It does not work.")]).collect());
+    let attempts =
+        (0..5).map(|n| vec![call(&n.to_string(), "fails", json!({ "n": n })), end(ModelStopReason::Calls)]);
+    let world = TurnWorld::new(attempts.chain([says("It does not work.")]).collect());
     let (ended, _) = world.run().await;
     assert_eq!(*world.tools.ran.lock().unwrap(), ["0", "1", "2"]);
     assert!(read(&world)[4].1.contains("failed 3 times"));
-    assert!(matches!(ended.finish, Finish::Stop), "and the model comes to an end in words");
+    assert!(matches!(ended.finish, TurnEndReason::Stop), "and the model comes to an end in words");
 }
 
 #[tokio::test]
@@ -93,19 +94,19 @@ async fn calls_that_cannot_be_run_are_corrected_a_few_times() {
     let bad = || {
         let problem = "no".to_owned();
         let bad = BadCall { id: "x".to_owned(), name: None, text: String::new(), problem };
-        vec![ModelEvent::BadCall(bad), end(Stop::Done)]
+        vec![ModelEvent::BadCall(bad), end(ModelStopReason::Done)]
     };
     let (wrong, unknown) = (calls(&[("b", "bad")]), calls(&[("u", "unknown")]));
-    let world = World::new(vec![wrong.clone(), unknown, bad(), wrong, says("I cannot.")]);
+    let world = TurnWorld::new(vec![wrong.clone(), unknown, bad(), wrong, says("I cannot.")]);
     let (ended, _) = world.run().await;
     let choices: Vec<_> = world.asked().iter().map(|asked| asked.choice).collect();
     assert_eq!(choices[3..], [ToolChoice::Auto, ToolChoice::None]);
-    assert!(matches!(ended.finish, Finish::Stop));
+    assert!(matches!(ended.finish, TurnEndReason::Stop));
 }
 
 #[tokio::test]
 async fn more_calls_at_once_than_allowed_are_told_so() {
-    let mut world = World::new(vec![calls(&[("a", "good"), ("b", "good"), ("c", "good")]), says("ok")]);
+    let mut world = TurnWorld::new(vec![calls(&[("a", "good"), ("b", "good"), ("c", "good")]), says("ok")]);
     world.limits.calls = 2;
     let (_, events) = world.run().await;
     let mut ended = ends(&events);
@@ -118,37 +119,37 @@ async fn tokens_are_counted() {
     let mut world = for_ever(|| calls(&[("a", "good")]));
     world.limits.tokens = 30;
     let (ended, _) = world.run().await;
-    assert!(matches!(ended.finish, Finish::Budget(Bound::Tokens)));
-    assert_eq!((ended.steps, ended.usage), (2, Usage { input: 20, output: 10 }));
+    assert!(matches!(ended.finish, TurnEndReason::Budget(TurnLimitKind::Tokens)));
+    assert_eq!((ended.steps, ended.usage), (2, ModelUsage { input: 20, output: 10 }));
 }
 
 #[tokio::test(start_paused = true)]
 async fn time_ends_a_call_and_a_silent_model() {
-    let mut world = World::new(vec![calls(&[("a", "never"), ("b", "good")])]);
+    let mut world = TurnWorld::new(vec![calls(&[("a", "never"), ("b", "good")])]);
     world.limits.time = Duration::from_secs(20);
     let (ended, events) = world.run().await;
-    assert!(matches!(ended.finish, Finish::Budget(Bound::Time)));
+    assert!(matches!(ended.finish, TurnEndReason::Budget(TurnLimitKind::Time)));
     assert_eq!(ends(&events), ["b: good of b", "a: TIMEOUT"]);
     assert_eq!(*world.tools.cancelled.lock().unwrap(), ["a"]);
 
-    let mut world = World::new(vec![vec![text("Well")]]);
+    let mut world = TurnWorld::new(vec![vec![text("Well")]]);
     world.model().hangs = true;
     let (ended, _) = world.run().await;
-    assert!(matches!(ended.finish, Finish::Budget(Bound::Time)));
+    assert!(matches!(ended.finish, TurnEndReason::Budget(TurnLimitKind::Time)));
 }
 
 #[tokio::test]
 async fn what_is_called_in_a_cut_answer_is_not_run() {
-    let world = World::new(vec![vec![call("a", "good", json!({})), end(Stop::Length)]]);
+    let world = TurnWorld::new(vec![vec![call("a", "good", json!({})), end(ModelStopReason::Length)]]);
     let (ended, events) = world.run().await;
-    assert!(matches!(ended.finish, Finish::Length));
+    assert!(matches!(ended.finish, TurnEndReason::Length));
     assert_eq!(ends(&events), ["a: DENIED"]);
     assert!(world.tools.ran.lock().unwrap().is_empty());
 }
 
 #[tokio::test]
 async fn a_turn_can_be_ended_while_a_tool_runs_and_while_the_model_speaks() {
-    let world = World::new(vec![calls(&[("a", "never")])]);
+    let world = TurnWorld::new(vec![calls(&[("a", "never")])]);
     let (turn, mut told) = world.turn();
     let cancel = world.cancel.clone();
     let (ended, ()) = tokio::join!(turn.run(hello()), async {
@@ -160,10 +161,10 @@ async fn a_turn_can_be_ended_while_a_tool_runs_and_while_the_model_speaks() {
         }
         assert_eq!(ends(&rest), ["a: CANCELLED"]);
     });
-    assert!(matches!(ended.finish, Finish::Cancelled));
+    assert!(matches!(ended.finish, TurnEndReason::Cancelled));
     assert_eq!(*world.tools.cancelled.lock().unwrap(), ["a"]);
 
-    let mut world = World::new(vec![vec![text("Well")]]);
+    let mut world = TurnWorld::new(vec![vec![text("Well")]]);
     world.model().hangs = true;
     let (turn, mut told) = world.turn();
     let ended = tokio::join!(turn.run(hello()), async {
@@ -172,7 +173,7 @@ async fn a_turn_can_be_ended_while_a_tool_runs_and_while_the_model_speaks() {
         drop(told);
         world.cancel.cancel();
     });
-    assert!(matches!(ended.0.finish, Finish::Cancelled));
+    assert!(matches!(ended.0.finish, TurnEndReason::Cancelled));
 }
 
 #[tokio::test]
@@ -180,12 +181,12 @@ async fn a_turn_that_nobody_hears_ends() {
     let world = for_ever(|| calls(&[("a", "good")]));
     let (turn, told) = world.turn();
     drop(told);
-    assert!(matches!(turn.run(hello()).await.finish, Finish::Cancelled));
+    assert!(matches!(turn.run(hello()).await.finish, TurnEndReason::Cancelled));
 }
 
 #[tokio::test]
 async fn a_model_sees_so_many_tools_and_no_more() {
-    let mut world = World::new(vec![says("ok")]);
+    let mut world = TurnWorld::new(vec![says("ok")]);
     Arc::get_mut(&mut world.tools).unwrap().many = 100;
     world.run().await;
     assert_eq!(world.asked()[0].tools.len(), world.limits.tools);

@@ -2,25 +2,25 @@
 
 use super::*;
 use crate::{
-    event::Finish,
+    event::TurnEndReason,
     model::{BadCall, ToolChoice},
 };
 
 #[tokio::test]
 async fn words_flow_and_that_is_all() {
-    let world = World::new(vec![vec![text("Hel"), text("lo"), end(Stop::Done)]]);
+    let world = TurnWorld::new(vec![vec![text("Hel"), text("lo"), end(ModelStopReason::Done)]]);
     let (ended, events) = world.run().await;
     let told: Vec<_> =
         events.iter().map(|event| format!("{event:?}").chars().take(12).collect::<String>()).collect();
     assert_eq!(told, ["StepBegins", "Text(\"Hel\")", "Text(\"lo\")", "StepEnds { u", "Ends(Stop)"]);
-    assert!(matches!(ended.finish, Finish::Stop));
-    assert!(matches!(&ended.messages[..], [Message::Assistant(said)] if said.text == "Hello"));
-    assert_eq!((ended.steps, ended.usage), (1, Usage { input: 10, output: 5 }));
+    assert!(matches!(ended.finish, TurnEndReason::Stop));
+    assert!(matches!(&ended.messages[..], [ModelMessage::Assistant(said)] if said.text == "Hello"));
+    assert_eq!((ended.steps, ended.usage), (1, ModelUsage { input: 10, output: 5 }));
 }
 
 #[tokio::test]
 async fn what_the_model_calls_is_run_and_told_to_it() {
-    let world = World::new(vec![calls(&[("a", "good")]), says("done")]);
+    let world = TurnWorld::new(vec![calls(&[("a", "good")]), says("done")]);
     let (ended, events) = world.run().await;
     assert_eq!(ends(&events), ["a: good of a"]);
     assert_eq!(read(&world), [("a".to_owned(), "good of a".to_owned(), false)]);
@@ -31,7 +31,7 @@ async fn what_the_model_calls_is_run_and_told_to_it() {
 
 #[tokio::test]
 async fn several_calls_run_side_by_side_with_their_progress() {
-    let world = World::new(vec![calls(&[("a", "slow"), ("b", "good"), ("c", "fails")]), says("done")]);
+    let world = TurnWorld::new(vec![calls(&[("a", "slow"), ("b", "good"), ("c", "fails")]), says("done")]);
     let (_, events) = world.run().await;
     let mut ended = ends(&events);
     ended.sort();
@@ -47,7 +47,7 @@ async fn several_calls_run_side_by_side_with_their_progress() {
 
 #[tokio::test]
 async fn a_tool_that_is_not_there_is_told_to_the_model() {
-    let world = World::new(vec![calls(&[("a", "nothing")]), says("sorry")]);
+    let world = TurnWorld::new(vec![calls(&[("a", "nothing")]), says("sorry")]);
     let (_, events) = world.run().await;
     assert_eq!(ends(&events), ["a: TOOL_NOT_FOUND"]);
     assert!(read(&world)[0].1.contains("There is no tool nothing"));
@@ -56,13 +56,13 @@ async fn a_tool_that_is_not_there_is_told_to_the_model() {
 
 #[tokio::test]
 async fn what_only_the_client_can_run_ends_the_turn() {
-    let world = World::new(vec![calls(&[("a", "good"), ("b", "client")])]);
+    let world = TurnWorld::new(vec![calls(&[("a", "good"), ("b", "client")])]);
     let (ended, events) = world.run().await;
-    assert!(matches!(ended.finish, Finish::ClientCalls));
+    assert!(matches!(ended.finish, TurnEndReason::ClientCalls));
     assert_eq!(ends(&events), ["a: good of a"], "ours has its answer, the client's is the client's");
-    assert!(matches!(&ended.messages[..], [Message::Assistant(said), Message::Tools(answers)]
+    assert!(matches!(&ended.messages[..], [ModelMessage::Assistant(said), ModelMessage::Tools(answers)]
         if said.calls.len() == 2 && answers.len() == 1));
-    let only = World::new(vec![calls(&[("b", "client")])]).run().await.0;
+    let only = TurnWorld::new(vec![calls(&[("b", "client")])]).run().await.0;
     assert_eq!(only.messages.len(), 1, "no empty list of answers");
 }
 
@@ -74,8 +74,8 @@ async fn a_call_that_cannot_be_read_goes_back_to_the_model() {
         text: "{\"a".to_owned(),
         problem: "it was cut; write it again".to_owned(),
     };
-    let world = World::new(vec![
-        vec![ModelEvent::BadCall(bad), end(Stop::Done)],
+    let world = TurnWorld::new(vec![
+        vec![ModelEvent::BadCall(bad), end(ModelStopReason::Done)],
         calls(&[("a", "good")]),
         says("ok"),
     ]);
@@ -98,16 +98,16 @@ async fn a_call_that_began_and_cannot_be_read_has_an_end() {
         begins("a"),
         ModelEvent::BadCall(bad),
         call("a", "client", json!({})),
-        end(Stop::Calls),
+        end(ModelStopReason::Calls),
     ];
-    let (ended, events) = World::new(vec![both]).run().await;
-    assert!(matches!(ended.finish, Finish::ClientCalls));
+    let (ended, events) = TurnWorld::new(vec![both]).run().await;
+    assert!(matches!(ended.finish, TurnEndReason::ClientCalls));
     assert_eq!(ends(&events), ["x: INVALID_ARGUMENTS"]);
 }
 
 #[tokio::test]
 async fn some_tools_stay_on_offer_whatever_is_asked() {
-    let mut world = World::new(vec![says("ok")]);
+    let mut world = TurnWorld::new(vec![says("ok")]);
     world.limits.tools = 5;
     Arc::get_mut(&mut world.tools).unwrap().many = 100;
     world.run().await;
@@ -117,7 +117,7 @@ async fn some_tools_stay_on_offer_whatever_is_asked() {
 
 #[tokio::test]
 async fn how_far_a_call_is_comes_before_its_end() {
-    let mut world = World::new(vec![calls(&[("a", "more_0")]), says("ok")]);
+    let mut world = TurnWorld::new(vec![calls(&[("a", "more_0")]), says("ok")]);
     Arc::get_mut(&mut world.tools).unwrap().many = 1;
     let (_, events) = world.run().await;
     let place = |found: fn(&TurnEvent) -> bool| events.iter().position(found).unwrap();
@@ -127,7 +127,7 @@ async fn how_far_a_call_is_comes_before_its_end() {
 
 #[tokio::test]
 async fn a_long_result_is_cut_and_the_rest_is_kept() {
-    let mut world = World::new(vec![calls(&[("a", "long")]), says("ok")]);
+    let mut world = TurnWorld::new(vec![calls(&[("a", "long")]), says("ok")]);
     world.limits.result_chars = 30;
     let (_, events) = world.run().await;
     let heard = read(&world)[0].1.clone();
@@ -138,7 +138,7 @@ async fn a_long_result_is_cut_and_the_rest_is_kept() {
 
 #[tokio::test]
 async fn one_call_may_be_asked_for_and_not_for_ever() {
-    let world = World::new(vec![calls(&[("a", "good")]), says("ok")]);
+    let world = TurnWorld::new(vec![calls(&[("a", "good")]), says("ok")]);
     let (turn, _told) = world.turn();
     turn.run(ModelRequest { choice: ToolChoice::Required, ..hello() }).await;
     let choices: Vec<_> = world.asked().iter().map(|asked| asked.choice).collect();
@@ -147,39 +147,41 @@ async fn one_call_may_be_asked_for_and_not_for_ever() {
 
 #[tokio::test]
 async fn trouble_with_the_model_or_the_list_ends_the_turn() {
-    let refused = World::of(vec![Err(broken(ModelTrouble::Unauthorized))]).run().await.0;
-    assert!(matches!(refused.finish, Finish::Failed(error) if error.kind == ModelTrouble::Unauthorized));
+    let refused = TurnWorld::of(vec![Err(broken(ModelErrorKind::Unauthorized))]).run().await.0;
+    assert!(
+        matches!(refused.finish, TurnEndReason::Failed(error) if error.kind == ModelErrorKind::Unauthorized)
+    );
 
     let began = ModelEvent::CallBegins { id: "a".to_owned(), name: "good".to_owned() };
-    let world = World::of(vec![Ok(vec![
+    let world = TurnWorld::of(vec![Ok(vec![
         Ok(text("Well")),
         Ok(call("b", "good", json!({}))),
         Ok(began),
-        Err(broken(ModelTrouble::Broken)),
+        Err(broken(ModelErrorKind::Broken)),
     ])]);
     let (ended, events) = world.run().await;
-    assert!(matches!(ended.finish, Finish::Failed(error) if error.kind == ModelTrouble::Broken));
+    assert!(matches!(ended.finish, TurnEndReason::Failed(error) if error.kind == ModelErrorKind::Broken));
     assert_eq!(ends(&events), ["b: CANCELLED", "a: CANCELLED"]);
     assert!(
-        matches!(&ended.messages[..], [Message::Assistant(said)] if said.text == "Well" && said.calls.is_empty())
+        matches!(&ended.messages[..], [ModelMessage::Assistant(said)] if said.text == "Well" && said.calls.is_empty())
     );
 
-    let unended = World::new(vec![vec![text("Well")]]).run().await.0;
-    assert!(matches!(unended.finish, Finish::Failed(error) if error.kind == ModelTrouble::Broken));
+    let unended = TurnWorld::new(vec![vec![text("Well")]]).run().await.0;
+    assert!(matches!(unended.finish, TurnEndReason::Failed(error) if error.kind == ModelErrorKind::Broken));
 
-    let mut world = World::new(vec![]);
+    let mut world = TurnWorld::new(vec![]);
     Arc::get_mut(&mut world.tools).unwrap().no_list = true;
     let ended = world.run().await.0;
-    assert!(matches!(ended.finish, Finish::Failed(error) if error.text.contains("the store is away")));
+    assert!(matches!(ended.finish, TurnEndReason::Failed(error) if error.text.contains("the store is away")));
 }
 
 #[tokio::test]
 async fn a_client_hears_only_of_what_it_shall_run() {
     // Arguments that do not fit go back to the model, and the client hears of nothing that it could run.
-    let unfit = vec![call("a", "client", json!({ "unfit": true })), end(Stop::Calls)];
-    let world = World::new(vec![unfit, calls(&[("b", "client")])]);
+    let unfit = vec![call("a", "client", json!({ "unfit": true })), end(ModelStopReason::Calls)];
+    let world = TurnWorld::new(vec![unfit, calls(&[("b", "client")])]);
     let (ended, events) = world.run().await;
-    assert!(matches!(ended.finish, Finish::ClientCalls));
+    assert!(matches!(ended.finish, TurnEndReason::ClientCalls));
     let told: Vec<_> = events
         .iter()
         .filter_map(|event| match event {
@@ -191,7 +193,7 @@ async fn a_client_hears_only_of_what_it_shall_run() {
     assert_eq!(ends(&events), ["a: INVALID_ARGUMENTS"]);
 
     let began = ModelEvent::CallBegins { id: "a".to_owned(), name: "client".to_owned() };
-    let cut = World::new(vec![vec![began, call("a", "client", json!({})), end(Stop::Length)]]);
+    let cut = TurnWorld::new(vec![vec![began, call("a", "client", json!({})), end(ModelStopReason::Length)]]);
     let (_, events) = cut.run().await;
     assert!(!events.iter().any(|event| matches!(event, TurnEvent::Called { .. })), "{events:?}");
     assert_eq!(ends(&events), ["a: DENIED"], "what began has its end");

@@ -13,12 +13,15 @@ use toolyard_protocol::{
     api::AppCreated,
     app::{AppDetails, AppKind, AppType, DeclaredPermission},
     device::{HardwareLevel, HardwareRequirement, HardwareType},
-    items::Items,
+    items::AppItems,
     stream::Permission,
 };
 
 use super::from_url;
-use crate::{cli::Context, commands::Verdict, error::CliError, output::Show, text, tool_file::ToolFile};
+use crate::{
+    cli::CommandContext, commands::CommandOutcome, error::CliError, output::RenderText, text,
+    tool_file::ToolFile,
+};
 
 const HARDWARE: [(&str, HardwareType); 9] = [
     ("CAMERA", HardwareType::Camera),
@@ -42,7 +45,7 @@ Examples:
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
-pub(crate) struct AddArgs {
+pub(crate) struct AppsAddArgs {
     /// Its name, such as com.example.todo; --from-url may say it as well
     #[arg(long, required_unless_present = "from_url")]
     package: Option<PackageName>,
@@ -60,17 +63,17 @@ pub(crate) struct AddArgs {
     icon: Option<String>,
     /// `tools-only` apps just answer calls; `session` apps are started before a call and can show and hear. Without it
     /// the server decides, `tools-only` unless it is configured otherwise
-    #[arg(long, value_parser = PossibleValuesParser::new(["session", "tools-only"]).map(kind))]
+    #[arg(long, value_parser = PossibleValuesParser::new(["session", "tools-only"]).map(parse_app_kind))]
     kind: Option<AppKind>,
     /// How it shares the screen: one standard app is in front, background apps run beside it
     #[arg(long = "type", value_name = "TYPE", default_value = "background",
-        value_parser = PossibleValuesParser::new(["standard", "background"]).map(app_type))]
+        value_parser = PossibleValuesParser::new(["standard", "background"]).map(parse_app_type))]
     app_type: AppType,
     /// What it may hear and see; can be given more than once
-    #[arg(long = "permission", value_parser = PossibleValuesParser::new(Permission::EVERY.map(Permission::as_str)).map(permission))]
+    #[arg(long = "permission", value_parser = PossibleValuesParser::new(Permission::EVERY.map(Permission::as_str)).map(parse_permission))]
     permissions: Vec<Permission>,
     /// What the device must have; can be given more than once
-    #[arg(long = "requires", value_name = "HARDWARE", value_parser = PossibleValuesParser::new(HARDWARE.map(|(name, _)| name)).map(hardware))]
+    #[arg(long = "requires", value_name = "HARDWARE", value_parser = PossibleValuesParser::new(HARDWARE.map(|(name, _)| name)).map(parse_hardware))]
     requires: Vec<HardwareType>,
     /// Built on an older SDK that wants `X-App-API-Key`
     #[arg(long)]
@@ -83,20 +86,20 @@ pub(crate) struct AddArgs {
     from_url: Option<String>,
 }
 
-fn kind(text: String) -> AppKind {
+fn parse_app_kind(text: String) -> AppKind {
     if text == "tools-only" { AppKind::ToolsOnly } else { AppKind::Session }
 }
 
-fn app_type(text: String) -> AppType {
+fn parse_app_type(text: String) -> AppType {
     if text == "standard" { AppType::Standard } else { AppType::Background }
 }
 
-fn permission(text: String) -> Permission {
+fn parse_permission(text: String) -> Permission {
     // The list of possible values was made of the same table.
     Permission::EVERY.into_iter().find(|permission| permission.as_str() == text).unwrap_or(Permission::All)
 }
 
-fn hardware(text: String) -> HardwareType {
+fn parse_hardware(text: String) -> HardwareType {
     let known = HARDWARE.into_iter().find(|(name, _)| *name == text);
     known.map_or(HardwareType::Other(text), |(_, hardware)| hardware)
 }
@@ -113,11 +116,11 @@ pub(crate) struct NewAppBody<'a> {
     pub(crate) api_key_hash: Option<&'a str>,
     pub(crate) tools: &'a [Box<RawValue>],
     #[serde(flatten)]
-    pub(crate) items: &'a Items,
+    pub(crate) items: &'a AppItems,
 }
 
 /// The details as members of the body; without a kind the server decides which one.
-pub(crate) fn members(details: &AppDetails, kind: Option<AppKind>) -> Map<String, Value> {
+pub(crate) fn app_detail_fields(details: &AppDetails, kind: Option<AppKind>) -> Map<String, Value> {
     let mut members = match serde_json::to_value(details) {
         Ok(Value::Object(members)) => members,
         _ => Map::new(),
@@ -131,10 +134,10 @@ pub(crate) fn members(details: &AppDetails, kind: Option<AppKind>) -> Map<String
 
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Added(AppCreated);
+struct AppAddedOutput(AppCreated);
 
-impl Show for Added {
-    fn text(&self) -> String {
+impl RenderText for AppAddedOutput {
+    fn render_text(&self) -> String {
         let AppCreated { app, api_key, signing_secret } = &self.0;
         let package = &app.package_name;
         let rows =
@@ -143,32 +146,35 @@ impl Show for Added {
             "registered {package} with {} tools\n\n{}\n\nBoth are shown only now: give them to the app and keep them safe.\n\
              Next: toolyard apps install {package} --user NAME",
             app.tool_count,
-            text::table(&rows),
+            text::format_table(&rows),
         )
     }
 }
 
-pub(super) async fn run(cx: &Context, args: AddArgs) -> Result<Verdict, CliError> {
+pub(super) async fn add_app(cx: &CommandContext, args: AppsAddArgs) -> Result<CommandOutcome, CliError> {
     let client = cx.client()?;
     let file = match (&args.from_url, &args.tools) {
-        (Some(url), _) => Some(from_url::read(url, &client).await?),
+        (Some(url), _) => Some(from_url::fetch_tool_file(url, &client).await?),
         (None, Some(file)) => Some(ToolFile::open(file)?),
         (None, None) => None,
     };
     let (about, tools, items) = file.map(|file| (file.about, file.tools, file.items)).unwrap_or_default();
     let kind = args.kind;
-    let (package, details) = app_of(args, about)?;
-    let details = members(&details, kind);
+    let (package, details) = build_app_details(args, about)?;
+    let details = app_detail_fields(&details, kind);
     let body =
         NewAppBody { package_name: &package, details, api_key_hash: None, tools: &tools, items: &items };
     let created: AppCreated = client.post("api/apps", &body).await?;
-    cx.output.show(&Added(created))?;
-    Ok(Verdict::Good)
+    cx.output.print_result(&AppAddedOutput(created))?;
+    Ok(CommandOutcome::Success)
 }
 
 /// The app of the flags and the file. What a flag says is stronger.
-fn app_of(args: AddArgs, about: Map<String, Value>) -> Result<(PackageName, AppDetails), CliError> {
-    let told = from_url::about(about).map_err(|problems| {
+fn build_app_details(
+    args: AppsAddArgs,
+    about: Map<String, Value>,
+) -> Result<(PackageName, AppDetails), CliError> {
+    let told = from_url::parse_file_details(about).map_err(|problems| {
         let what = args.from_url.clone().unwrap_or_else(|| "the file".to_owned());
         CliError::Problems { what, problems }
     })?;
@@ -196,7 +202,7 @@ fn app_of(args: AddArgs, about: Map<String, Value>) -> Result<(PackageName, AppD
 }
 
 /// A place in what an app says of itself.
-pub(super) fn problem_at(path: &str, error: &serde_json::Error) -> Problem {
+pub(super) fn field_problem(path: &str, error: &serde_json::Error) -> Problem {
     Problem::new(path, error.to_string())
 }
 
@@ -208,17 +214,17 @@ mod tests {
     fn every_name_is_the_one_on_the_wire() {
         for (name, kind) in HARDWARE {
             assert_eq!(serde_json::to_value(&kind).unwrap(), name);
-            assert_eq!(hardware(name.to_owned()), kind);
+            assert_eq!(parse_hardware(name.to_owned()), kind);
         }
         for kind in Permission::EVERY {
-            assert_eq!(permission(kind.as_str().to_owned()), kind);
+            assert_eq!(parse_permission(kind.as_str().to_owned()), kind);
         }
         assert_eq!(
-            (kind("tools-only".into()), kind("session".into())),
+            (parse_app_kind("tools-only".into()), parse_app_kind("session".into())),
             (AppKind::ToolsOnly, AppKind::Session)
         );
         assert_eq!(
-            (app_type("standard".into()), app_type("background".into())),
+            (parse_app_type("standard".into()), parse_app_type("background".into())),
             (AppType::Standard, AppType::Background)
         );
     }

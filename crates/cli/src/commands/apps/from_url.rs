@@ -10,9 +10,9 @@ use serde_json::{Map, Value};
 use toolyard_net::{ClientSettings, Guard, HttpClient, NetError, OutsideUrl};
 use toolyard_protocol::{PackageName, Problem, app::DeclaredPermission, device::HardwareRequirement};
 
-use super::add::problem_at;
+use super::add::field_problem;
 use crate::{
-    client::Client,
+    client::ApiClient,
     error::CliError,
     tool_file::{MAX_TOOL_FILE_BYTES, ToolFile},
 };
@@ -24,14 +24,14 @@ const WAIT: Duration = Duration::from_secs(15);
 
 /// What apps may be looked at from here: public ones, and those on this machine where the server is on it too. The URL
 /// may come from somebody else, and this machine may stand in a network that the app's author cannot reach.
-pub(crate) fn guard_beside(server: &Client) -> Guard {
+pub(crate) fn guard_for_server(server: &ApiClient) -> Guard {
     if server.is_on_loopback() { Guard::dev() } else { Guard::strict() }
 }
 
 /// Reads the file.
-pub(super) async fn read(url: &str, server: &Client) -> Result<ToolFile, CliError> {
+pub(super) async fn fetch_tool_file(url: &str, server: &ApiClient) -> Result<ToolFile, CliError> {
     let failed = |why: String| CliError::Fetch { url: format!("{}/{FILE}", url.trim_end_matches('/')), why };
-    let guard = guard_beside(server);
+    let guard = guard_for_server(server);
     let base = OutsideUrl::parse(url, &guard).map_err(|error| failed(error.to_string()))?;
     let request = Request::get(base.join(FILE))
         .body(Full::new(Bytes::new()))
@@ -53,7 +53,7 @@ pub(super) async fn read(url: &str, server: &Client) -> Result<ToolFile, CliErro
 
 /// What the file says beside the tools.
 #[derive(Debug, Default)]
-pub(super) struct About {
+pub(super) struct AppFileDetails {
     pub(super) package_name: Option<PackageName>,
     pub(super) name: Option<String>,
     pub(super) description: Option<String>,
@@ -63,26 +63,27 @@ pub(super) struct About {
 }
 
 /// Reads it and names every problem at once. What we do not know is passed over.
-pub(super) fn about(mut members: Map<String, Value>) -> Result<About, Vec<Problem>> {
+pub(super) fn parse_file_details(mut members: Map<String, Value>) -> Result<AppFileDetails, Vec<Problem>> {
     let mut problems = Vec::new();
-    let about = About {
-        package_name: take(&mut members, "packageName", &mut problems),
-        name: take(&mut members, "name", &mut problems),
-        description: take(&mut members, "description", &mut problems),
-        permissions: take(&mut members, "permissions", &mut problems).unwrap_or_default(),
-        hardware_requirements: take(&mut members, "hardwareRequirements", &mut problems).unwrap_or_default(),
-        settings: take(&mut members, "settings", &mut problems).unwrap_or_default(),
+    let about = AppFileDetails {
+        package_name: take_field(&mut members, "packageName", &mut problems),
+        name: take_field(&mut members, "name", &mut problems),
+        description: take_field(&mut members, "description", &mut problems),
+        permissions: take_field(&mut members, "permissions", &mut problems).unwrap_or_default(),
+        hardware_requirements: take_field(&mut members, "hardwareRequirements", &mut problems)
+            .unwrap_or_default(),
+        settings: take_field(&mut members, "settings", &mut problems).unwrap_or_default(),
     };
     if problems.is_empty() { Ok(about) } else { Err(problems) }
 }
 
-fn take<T: DeserializeOwned>(
+fn take_field<T: DeserializeOwned>(
     members: &mut Map<String, Value>,
     name: &str,
     problems: &mut Vec<Problem>,
 ) -> Option<T> {
     let value = members.remove(name).filter(|value| !value.is_null())?;
-    serde_json::from_value(value).map_err(|error| problems.push(problem_at(name, &error))).ok()
+    serde_json::from_value(value).map_err(|error| problems.push(field_problem(name, &error))).ok()
 }
 
 #[cfg(test)]
@@ -91,8 +92,8 @@ mod tests {
 
     use super::*;
 
-    fn read(value: Value) -> Result<About, Vec<Problem>> {
-        about(value.as_object().unwrap().clone())
+    fn read(value: Value) -> Result<AppFileDetails, Vec<Problem>> {
+        parse_file_details(value.as_object().unwrap().clone())
     }
 
     #[test]

@@ -5,7 +5,7 @@ use http::Method;
 use serde::Serialize;
 use toolyard_protocol::PackageName;
 
-use crate::{cli::Context, commands::Verdict, error::CliError, output::Show};
+use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, output::RenderText};
 
 const HELP: &str = "\
 With the assistant grant an app can list and call every tool of the user, as an assistant must. Without it an app reaches
@@ -33,8 +33,8 @@ struct GrantState {
     assistant: bool,
 }
 
-impl Show for GrantState {
-    fn text(&self) -> String {
+impl RenderText for GrantState {
+    fn render_text(&self) -> String {
         let package = &self.package_name;
         match self.assistant {
             true => format!("{package} can call all tools of the user"),
@@ -43,9 +43,12 @@ impl Show for GrantState {
     }
 }
 
-pub(super) async fn run(cx: &Context, args: GrantArgs) -> Result<Verdict, CliError> {
+pub(super) async fn change_assistant_grant(
+    cx: &CommandContext,
+    args: GrantArgs,
+) -> Result<CommandOutcome, CliError> {
     let method = if args.revoke { Method::DELETE } else { Method::PUT };
-    cx.client()?.tell(method, &format!("api/installs/{}/assistant", args.package)).await?;
-    cx.output.show(&GrantState { package_name: args.package, assistant: !args.revoke })?;
-    Ok(Verdict::Good)
+    cx.client()?.send_empty(method, &format!("api/installs/{}/assistant", args.package)).await?;
+    cx.output.print_result(&GrantState { package_name: args.package, assistant: !args.revoke })?;
+    Ok(CommandOutcome::Success)
 }

@@ -2,24 +2,24 @@
 
 use http::Method;
 
-use super::{Done, PackageArg};
-use crate::{cli::Context, commands::Verdict, error::CliError};
+use super::{AppChangeOutput, PackageArg};
+use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError};
 
-pub(super) async fn install(cx: &Context, args: PackageArg) -> Result<Verdict, CliError> {
-    change(cx, args, Method::PUT, "installed").await
+pub(super) async fn install_app(cx: &CommandContext, args: PackageArg) -> Result<CommandOutcome, CliError> {
+    change_install(cx, args, Method::PUT, "installed").await
 }
 
-pub(super) async fn uninstall(cx: &Context, args: PackageArg) -> Result<Verdict, CliError> {
-    change(cx, args, Method::DELETE, "uninstalled").await
+pub(super) async fn uninstall_app(cx: &CommandContext, args: PackageArg) -> Result<CommandOutcome, CliError> {
+    change_install(cx, args, Method::DELETE, "uninstalled").await
 }
 
-async fn change(
-    cx: &Context,
+async fn change_install(
+    cx: &CommandContext,
     args: PackageArg,
     method: Method,
     done: &'static str,
-) -> Result<Verdict, CliError> {
-    cx.client()?.tell(method, &format!("api/installs/{}", args.package)).await?;
-    cx.output.show(&Done { package_name: args.package, done })?;
-    Ok(Verdict::Good)
+) -> Result<CommandOutcome, CliError> {
+    cx.client()?.send_empty(method, &format!("api/installs/{}", args.package)).await?;
+    cx.output.print_result(&AppChangeOutput { package_name: args.package, done })?;
+    Ok(CommandOutcome::Success)
 }

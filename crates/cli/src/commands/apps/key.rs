@@ -4,18 +4,18 @@ use serde::Serialize;
 use toolyard_protocol::{PackageName, api::NewKey};
 
 use super::PackageArg;
-use crate::{cli::Context, commands::Verdict, error::CliError, output::Show};
+use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, output::RenderText};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Key {
+struct AppKeyOutput {
     package_name: PackageName,
     #[serde(flatten)]
     key: NewKey,
 }
 
-impl Show for Key {
-    fn text(&self) -> String {
+impl RenderText for AppKeyOutput {
+    fn render_text(&self) -> String {
         format!(
             "API key  {}\n\nIt is shown only now. The old key of {} is void: give the new one to the app.",
             self.key.api_key, self.package_name
@@ -23,8 +23,11 @@ impl Show for Key {
     }
 }
 
-pub(super) async fn run(cx: &Context, args: PackageArg) -> Result<Verdict, CliError> {
-    let key: NewKey = cx.client()?.make(&format!("api/apps/{}/key", args.package)).await?;
-    cx.output.show(&Key { package_name: args.package, key })?;
-    Ok(Verdict::Good)
+pub(super) async fn rotate_app_key(
+    cx: &CommandContext,
+    args: PackageArg,
+) -> Result<CommandOutcome, CliError> {
+    let key: NewKey = cx.client()?.post_empty(&format!("api/apps/{}/key", args.package)).await?;
+    cx.output.print_result(&AppKeyOutput { package_name: args.package, key })?;
+    Ok(CommandOutcome::Success)
 }

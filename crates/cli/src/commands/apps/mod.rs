@@ -15,9 +15,9 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use toolyard_protocol::PackageName;
 
-pub(crate) use self::from_url::guard_beside;
-use super::Verdict;
-use crate::{cli::Context, error::CliError, output::Show};
+pub(crate) use self::from_url::guard_for_server;
+use super::CommandOutcome;
+use crate::{cli::CommandContext, error::CliError, output::RenderText};
 
 const HELP: &str = "\
 Examples:
@@ -32,9 +32,9 @@ pub(crate) enum AppsCommand {
     /// List the apps that you may see and change
     Ls,
     /// Register an app; shows its API key and signing secret once
-    Add(Box<add::AddArgs>),
+    Add(Box<add::AppsAddArgs>),
     /// Remove an app with everything that hangs on it
-    Rm(rm::RmArgs),
+    Rm(rm::AppsRmArgs),
     /// Install an app for the user
     Install(PackageArg),
     /// Remove an app, and what it keeps, for the user
@@ -44,7 +44,7 @@ pub(crate) enum AppsCommand {
     /// Show one app
     Show(PackageArg),
     /// List the tools of an app, or publish a new set
-    Tools(tools::ToolsArgs),
+    Tools(tools::AppsToolsArgs),
     /// Make a new API key; the old one is void at once
     Key(PackageArg),
     /// Make a new signing secret; calls carry signatures of both until the next one is made
@@ -60,28 +60,31 @@ pub(crate) struct PackageArg {
 /// Something was done, and there is nothing else to say.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Done {
+struct AppChangeOutput {
     package_name: PackageName,
     done: &'static str,
 }
 
-impl Show for Done {
-    fn text(&self) -> String {
+impl RenderText for AppChangeOutput {
+    fn render_text(&self) -> String {
         format!("{} {}", self.done, self.package_name)
     }
 }
 
-pub(crate) async fn run(cx: &Context, command: AppsCommand) -> Result<Verdict, CliError> {
+pub(crate) async fn run_apps_command(
+    cx: &CommandContext,
+    command: AppsCommand,
+) -> Result<CommandOutcome, CliError> {
     match command {
-        AppsCommand::Ls => ls::run(cx).await,
-        AppsCommand::Add(args) => add::run(cx, *args).await,
-        AppsCommand::Rm(args) => rm::run(cx, args).await,
-        AppsCommand::Install(args) => install::install(cx, args).await,
-        AppsCommand::Uninstall(args) => install::uninstall(cx, args).await,
-        AppsCommand::Grant(args) => grant::run(cx, args).await,
-        AppsCommand::Show(args) => show::run(cx, args).await,
-        AppsCommand::Tools(args) => tools::run(cx, args).await,
-        AppsCommand::Key(args) => key::run(cx, args).await,
-        AppsCommand::Secret(args) => secret::run(cx, args).await,
+        AppsCommand::Ls => ls::list_apps(cx).await,
+        AppsCommand::Add(args) => add::add_app(cx, *args).await,
+        AppsCommand::Rm(args) => rm::remove_app(cx, args).await,
+        AppsCommand::Install(args) => install::install_app(cx, args).await,
+        AppsCommand::Uninstall(args) => install::uninstall_app(cx, args).await,
+        AppsCommand::Grant(args) => grant::change_assistant_grant(cx, args).await,
+        AppsCommand::Show(args) => show::show_app(cx, args).await,
+        AppsCommand::Tools(args) => tools::list_or_publish_tools(cx, args).await,
+        AppsCommand::Key(args) => key::rotate_app_key(cx, args).await,
+        AppsCommand::Secret(args) => secret::rotate_signing_secret(cx, args).await,
     }
 }

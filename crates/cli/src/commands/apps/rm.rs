@@ -4,11 +4,11 @@ use clap::Args;
 use http::Method;
 use toolyard_protocol::PackageName;
 
-use super::Done;
-use crate::{cli::Context, commands::Verdict, error::CliError, input};
+use super::AppChangeOutput;
+use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, input};
 
 #[derive(Debug, Args)]
-pub(crate) struct RmArgs {
+pub(crate) struct AppsRmArgs {
     /// The app, such as com.example.todo
     package: PackageName,
     /// Do not ask
@@ -16,15 +16,15 @@ pub(crate) struct RmArgs {
     yes: bool,
 }
 
-pub(super) async fn run(cx: &Context, args: RmArgs) -> Result<Verdict, CliError> {
+pub(super) async fn remove_app(cx: &CommandContext, args: AppsRmArgs) -> Result<CommandOutcome, CliError> {
     let client = cx.client()?;
     if !args.yes {
-        input::confirm(&format!(
+        input::ask_confirmation(&format!(
             "Remove {} with its tools, keys, installs and everything it keeps?",
             args.package
         ))?;
     }
-    client.tell(Method::DELETE, &format!("api/apps/{}", args.package)).await?;
-    cx.output.show(&Done { package_name: args.package, done: "removed" })?;
-    Ok(Verdict::Good)
+    client.send_empty(Method::DELETE, &format!("api/apps/{}", args.package)).await?;
+    cx.output.print_result(&AppChangeOutput { package_name: args.package, done: "removed" })?;
+    Ok(CommandOutcome::Success)
 }

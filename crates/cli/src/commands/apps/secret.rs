@@ -4,18 +4,18 @@ use serde::Serialize;
 use toolyard_protocol::{PackageName, api::NewSecret};
 
 use super::PackageArg;
-use crate::{cli::Context, commands::Verdict, error::CliError, output::Show};
+use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, output::RenderText};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Secret {
+struct AppSecretOutput {
     package_name: PackageName,
     #[serde(flatten)]
     secret: NewSecret,
 }
 
-impl Show for Secret {
-    fn text(&self) -> String {
+impl RenderText for AppSecretOutput {
+    fn render_text(&self) -> String {
         format!(
             "signing secret  {}\n\nIt is shown only now. Until the next rotation, requests to {} carry signatures of the old and the new one.",
             self.secret.signing_secret, self.package_name
@@ -23,8 +23,11 @@ impl Show for Secret {
     }
 }
 
-pub(super) async fn run(cx: &Context, args: PackageArg) -> Result<Verdict, CliError> {
-    let secret: NewSecret = cx.client()?.make(&format!("api/apps/{}/secret", args.package)).await?;
-    cx.output.show(&Secret { package_name: args.package, secret })?;
-    Ok(Verdict::Good)
+pub(super) async fn rotate_signing_secret(
+    cx: &CommandContext,
+    args: PackageArg,
+) -> Result<CommandOutcome, CliError> {
+    let secret: NewSecret = cx.client()?.post_empty(&format!("api/apps/{}/secret", args.package)).await?;
+    cx.output.print_result(&AppSecretOutput { package_name: args.package, secret })?;
+    Ok(CommandOutcome::Success)
 }

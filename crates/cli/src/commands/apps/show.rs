@@ -3,15 +3,15 @@
 use serde::Serialize;
 use toolyard_protocol::{api::AppSummary, app::AppType};
 
-use super::{PackageArg, ls::kind};
-use crate::{cli::Context, commands::Verdict, error::CliError, output::Show, text};
+use super::{PackageArg, ls::app_kind_label};
+use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, output::RenderText, text};
 
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Shown(AppSummary);
+struct AppDetailsOutput(AppSummary);
 
-impl Show for Shown {
-    fn text(&self) -> String {
+impl RenderText for AppDetailsOutput {
+    fn render_text(&self) -> String {
         let Self(app) = self;
         let details = &app.details;
         let listed = |names: Vec<String>| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
@@ -36,7 +36,7 @@ impl Show for Shown {
                 "url",
                 details.public_url.clone().unwrap_or_else(|| "none; its tools cannot be called".to_owned()),
             ),
-            ("kind", kind(details.kind).to_owned()),
+            ("kind", app_kind_label(details.kind).to_owned()),
             ("type", app_type.to_owned()),
             ("permissions", listed(permissions.collect())),
             ("needs", listed(hardware.collect())),
@@ -47,12 +47,12 @@ impl Show for Shown {
             ("registered", app.created_at.clone()),
             ("changed", app.updated_at.clone()),
         ];
-        text::table(&rows.map(|(name, value)| [name.to_owned(), value]))
+        text::format_table(&rows.map(|(name, value)| [name.to_owned(), value]))
     }
 }
 
-pub(super) async fn run(cx: &Context, args: PackageArg) -> Result<Verdict, CliError> {
+pub(super) async fn show_app(cx: &CommandContext, args: PackageArg) -> Result<CommandOutcome, CliError> {
     let app: AppSummary = cx.client()?.get(&format!("api/apps/{}", args.package)).await?;
-    cx.output.show(&Shown(app))?;
-    Ok(Verdict::Good)
+    cx.output.print_result(&AppDetailsOutput(app))?;
+    Ok(CommandOutcome::Success)
 }

@@ -8,14 +8,14 @@ use serde_json::value::RawValue;
 use toolyard_protocol::PackageName;
 
 use crate::{
-    cli::Context,
+    cli::CommandContext,
     commands::{
-        Verdict,
-        migrate::{NewVersion, Published, ToolSetBody},
-        tools::ls::rows,
+        CommandOutcome,
+        migrate::{NewVersion, PublishedToolSet, ToolSetBody},
+        tools::ls::tool_rows,
     },
     error::CliError,
-    output::Show,
+    output::RenderText,
     text,
     tool_file::ToolFile,
 };
@@ -29,7 +29,7 @@ Examples:
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
-pub(crate) struct ToolsArgs {
+pub(crate) struct AppsToolsArgs {
     /// The app, such as com.example.todo
     package: PackageName,
     /// Publish the tools of this file: a list or {"tools": […]}, MCP definitions or an older form; `prompts`, `resources`
@@ -39,7 +39,7 @@ pub(crate) struct ToolsArgs {
 }
 
 #[derive(Serialize, Deserialize)]
-struct CurrentSet {
+struct CurrentToolSet {
     version: u64,
     tools: Vec<Box<RawValue>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -50,28 +50,36 @@ struct CurrentSet {
     resource_templates: Vec<Box<RawValue>>,
 }
 
-impl Show for CurrentSet {
-    fn text(&self) -> String {
+impl RenderText for CurrentToolSet {
+    fn render_text(&self) -> String {
         if self.tools.is_empty() {
             return "No tools yet. Publish some with `toolyard apps tools PACKAGE --set FILE`.".to_owned();
         }
-        format!("version {}\n{}", self.version, text::table(&rows(&self.tools)))
+        format!("version {}\n{}", self.version, text::format_table(&tool_rows(&self.tools)))
     }
 }
 
-pub(super) async fn run(cx: &Context, args: ToolsArgs) -> Result<Verdict, CliError> {
+pub(super) async fn list_or_publish_tools(
+    cx: &CommandContext,
+    args: AppsToolsArgs,
+) -> Result<CommandOutcome, CliError> {
     let (client, path) = (cx.client()?, format!("api/apps/{}/tools", args.package));
     match args.set {
         None => {
-            let set: CurrentSet = client.get(&path).await?;
-            cx.output.show(&set)?;
+            let set: CurrentToolSet = client.get(&path).await?;
+            cx.output.print_result(&set)?;
         }
         Some(file) => {
             let ToolFile { form, tools, items, .. } = ToolFile::open(&file)?;
             let new: NewVersion = client.post(&path, &ToolSetBody { tools: &tools, items: &items }).await?;
             let (package_name, tool_count) = (args.package, tools.len());
-            cx.output.show(&Published { package_name, version: new.version, tool_count, form })?;
+            cx.output.print_result(&PublishedToolSet {
+                package_name,
+                version: new.version,
+                tool_count,
+                form,
+            })?;
         }
     }
-    Ok(Verdict::Good)
+    Ok(CommandOutcome::Success)
 }

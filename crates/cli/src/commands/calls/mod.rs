@@ -9,8 +9,8 @@ use toolyard_protocol::{
     api::{CallPage, CallSummary},
 };
 
-use super::Verdict;
-use crate::{cli::Context, error::CliError, output::Show, text};
+use super::CommandOutcome;
+use crate::{cli::CommandContext, error::CliError, output::RenderText, text};
 
 /// Longest tool name in the table, in characters.
 const MAX_NAME_CHARS: usize = 60;
@@ -66,7 +66,7 @@ impl CallsArgs {
     }
 
     /// What the server is asked for; `user` narrows the calls that an operator sees.
-    fn query(&self, cx: &Context, filters: &[(&str, Option<String>)]) -> String {
+    fn query_string(&self, cx: &CommandContext, filters: &[(&str, Option<String>)]) -> String {
         let user = cx.user().filter(|_| !self.of_apps).map(ToString::to_string);
         let of = self.of_apps.then(|| "apps".to_owned());
         let mut query = url::form_urlencoded::Serializer::new(String::new());
@@ -84,28 +84,30 @@ impl CallsArgs {
 #[serde(transparent)]
 struct CallTable(CallPage);
 
-impl Show for CallTable {
-    fn text(&self) -> String {
+impl RenderText for CallTable {
+    fn render_text(&self) -> String {
         if self.0.calls.is_empty() {
             return "No calls match.".to_owned();
         }
         let head = ["STARTED", "TOOL", "OUTCOME", "TIME", "USER", "ID"].map(str::to_owned);
-        text::table(&std::iter::once(head).chain(self.0.calls.iter().map(row)).collect::<Vec<_>>())
+        text::format_table(
+            &std::iter::once(head).chain(self.0.calls.iter().map(call_row)).collect::<Vec<_>>(),
+        )
     }
 }
 
-fn row(call: &CallSummary) -> [String; 6] {
+fn call_row(call: &CallSummary) -> [String; 6] {
     [
         call.started_at.clone(),
-        text::cut(&call.tool, MAX_NAME_CHARS),
+        text::truncate_text(&call.tool, MAX_NAME_CHARS),
         call.outcome.clone(),
-        milliseconds(call.duration_us),
+        format_milliseconds(call.duration_us),
         call.user_id.as_ref().map(ToString::to_string).unwrap_or_default(),
         call.id.to_string(),
     ]
 }
 
-fn milliseconds(us: u64) -> String {
+fn format_milliseconds(us: u64) -> String {
     format!("{}.{} ms", us / 1_000, us % 1_000 / 100)
 }
 
@@ -114,20 +116,20 @@ fn milliseconds(us: u64) -> String {
 #[serde(transparent)]
 struct CallDetails(CallSummary);
 
-impl Show for CallDetails {
-    fn text(&self) -> String {
+impl RenderText for CallDetails {
+    fn render_text(&self) -> String {
         let call = &self.0;
         let steps = serde_json::to_value(call.steps).unwrap_or_default();
         let steps = steps.as_object().into_iter().flatten().filter_map(|(step, us)| {
             let us = us.as_u64().filter(|us| *us > 0)?;
-            Some(format!("{step} {}", milliseconds(us)))
+            Some(format!("{step} {}", format_milliseconds(us)))
         });
         let mut rows = vec![
             ["call".to_owned(), call.id.to_string()],
             ["tool".to_owned(), call.tool.clone()],
             ["outcome".to_owned(), call.outcome.clone()],
             ["started".to_owned(), call.started_at.clone()],
-            ["duration".to_owned(), milliseconds(call.duration_us)],
+            ["duration".to_owned(), format_milliseconds(call.duration_us)],
             ["steps".to_owned(), steps.collect::<Vec<_>>().join(", ")],
             ["source".to_owned(), call.source.clone()],
             ["door".to_owned(), call.door.clone()],
@@ -142,19 +144,19 @@ impl Show for CallDetails {
         ] {
             rows.extend(value.map(|value| [name.to_owned(), value]));
         }
-        text::table(&rows)
+        text::format_table(&rows)
     }
 }
 
-pub(crate) async fn run(cx: &Context, args: CallsArgs) -> Result<Verdict, CliError> {
+pub(crate) async fn show_calls(cx: &CommandContext, args: CallsArgs) -> Result<CommandOutcome, CliError> {
     if args.follow {
-        return follow::run(cx, &args).await;
+        return follow::follow_calls(cx, &args).await;
     }
     let client = cx.client()?;
     if let Some(id) = &args.id {
-        let call: CallSummary = client.get(&format!("api/calls/{id}?{}", args.query(cx, &[]))).await?;
-        cx.output.show(&CallDetails(call))?;
-        return Ok(Verdict::Good);
+        let call: CallSummary = client.get(&format!("api/calls/{id}?{}", args.query_string(cx, &[]))).await?;
+        cx.output.print_result(&CallDetails(call))?;
+        return Ok(CommandOutcome::Success);
     }
     let filters = [
         ("tool", args.tool.clone()),
@@ -163,7 +165,7 @@ pub(crate) async fn run(cx: &Context, args: CallsArgs) -> Result<Verdict, CliErr
         ("since", args.since.map(|since| since.to_string())),
         ("limit", Some(args.limit.to_string())),
     ];
-    let page: CallPage = client.get(&format!("api/calls?{}", args.query(cx, &filters))).await?;
-    cx.output.show(&CallTable(page))?;
-    Ok(Verdict::Good)
+    let page: CallPage = client.get(&format!("api/calls?{}", args.query_string(cx, &filters))).await?;
+    cx.output.print_result(&CallTable(page))?;
+    Ok(CommandOutcome::Success)
 }

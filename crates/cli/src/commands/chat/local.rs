@@ -6,17 +6,17 @@ use clap::Args;
 use tempfile::TempDir;
 use toolyard_protocol::UserId;
 use toolyard_server::{
-    World,
+    ServerDependencies,
     config::{Config, RootConfig},
-    embedded::Embedded,
+    embedded::EmbeddedServer,
     telemetry::{self, LogGuard},
 };
 
-use super::door::Door;
+use super::backend::ChatBackend;
 use crate::{
-    cli::Context,
-    commands::mcp::embedded::{USER, everybodys, without_a_place},
-    config::{ConfigArgs, environment},
+    cli::CommandContext,
+    commands::mcp::embedded::{DEFAULT_USER, offer_upstreams_to_all, use_temporary_store},
+    config::{ConfigArgs, env_variables},
     error::CliError,
 };
 
@@ -42,14 +42,14 @@ pub(super) struct LocalArgs {
 }
 
 /// What has to live as long as the chat.
-pub(super) struct Kept {
+pub(super) struct LocalChatGuard {
     _folder: Option<TempDir>,
     _log: LogGuard,
 }
 
 impl LocalArgs {
     /// Configuration without --local would be without effect.
-    pub(super) fn check(&self) -> Result<(), CliError> {
+    pub(super) fn check_flags(&self) -> Result<(), CliError> {
         let ConfigArgs { config, data, settings } = &self.config;
         if !self.local && (config.is_some() || data.is_some() || !settings.is_empty()) {
             let message = "--config, --data and --set are about a chat without a server";
@@ -59,24 +59,28 @@ impl LocalArgs {
     }
 
     /// Starts everything.
-    pub(super) async fn start(&self, cx: &Context, rounds: u32) -> Result<(Door, Kept), CliError> {
-        let mut config = self.config.load(Vec::new())?;
+    pub(super) async fn start_backend(
+        &self,
+        cx: &CommandContext,
+        rounds: u32,
+    ) -> Result<(ChatBackend, LocalChatGuard), CliError> {
+        let mut config = self.config.load_config(Vec::new())?;
         self.add_files(&mut config);
-        quiet(&mut config);
-        everybodys(&mut config, cx.output);
-        let folder = without_a_place(&mut config)?;
+        silence_default_log(&mut config);
+        offer_upstreams_to_all(&mut config, cx.output);
+        let folder = use_temporary_store(&mut config)?;
         let user = match cx.user() {
             Some(user) => user.clone(),
-            None => {
-                USER.parse::<UserId>().map_err(|error| CliError::usage(error.to_string(), "pass --user"))?
-            }
+            None => DEFAULT_USER
+                .parse::<UserId>()
+                .map_err(|error| CliError::usage(error.to_string(), "pass --user"))?,
         };
         let log = telemetry::init_log(&config.log).map_err(CliError::Log)?;
-        let world = World::of(&environment().collect::<Vec<_>>());
-        let platform = Embedded::start(config, world).await.map_err(CliError::Start)?;
-        platform.first_lists(FIRST_LISTS).await;
-        let kept = Kept { _folder: folder, _log: log };
-        Ok((Door::local(platform, user, rounds)?, kept))
+        let world = ServerDependencies::with_environment(&env_variables().collect::<Vec<_>>());
+        let platform = EmbeddedServer::start(config, world).await.map_err(CliError::Start)?;
+        platform.wait_for_upstream_lists(FIRST_LISTS).await;
+        let kept = LocalChatGuard { _folder: folder, _log: log };
+        Ok((ChatBackend::new_local(platform, user, rounds)?, kept))
     }
 
     /// The folder stands beside those of the configuration, and takes the place of one with its name.
@@ -97,7 +101,7 @@ impl LocalArgs {
 }
 
 /// A log between the words helps nobody; whoever wants one says so.
-fn quiet(config: &mut Config) {
+fn silence_default_log(config: &mut Config) {
     if config.log.filter == Config::default().log.filter {
         config.log.filter = "error".to_owned();
     }
@@ -147,17 +151,17 @@ mod tests {
         for line in ["chat --files /srv", "chat --local --write"] {
             assert!(Line::try_parse_from(line.split(' ')).is_err(), "{line}");
         }
-        assert!(args("chat --set chat.steps=2").check().is_err());
-        assert!(args("chat --local --set chat.steps=2").check().is_ok());
+        assert!(args("chat --set chat.steps=2").check_flags().is_err());
+        assert!(args("chat --local --set chat.steps=2").check_flags().is_ok());
     }
 
     #[test]
     fn only_the_usual_log_is_silenced() {
         let mut config = Config::default();
-        quiet(&mut config);
+        silence_default_log(&mut config);
         assert_eq!(config.log.filter, "error");
         config.log.filter = "debug".to_owned();
-        quiet(&mut config);
+        silence_default_log(&mut config);
         assert_eq!(config.log.filter, "debug");
     }
 }

@@ -1,18 +1,18 @@
 //! `toolyard chat`: talk to a model that has the user's tools, in the terminal. The conversation is kept here, in memory,
 //! and sent whole with each question.
 
-mod believed;
+mod backend;
 mod bridge;
-mod door;
+mod chat_command;
+mod conversation;
+mod formatting;
 mod local;
-mod orders;
 pub(crate) mod plugins;
+mod run_command;
 mod screen;
 mod style;
-mod talk;
+mod trusted_keys;
 mod turn;
-mod typed;
-mod words;
 
 use std::io::{IsTerminal as _, stdin};
 
@@ -21,23 +21,23 @@ use tokio::io::{AsyncReadExt as _, BufReader};
 use toolyard_server::models::ModelOverview;
 
 use self::{
-    door::{Door, ROUNDS_WITH_TOOLS, ROUNDS_WITHOUT_TOOLS},
+    backend::{ChatBackend, ROUNDS_WITH_TOOLS, ROUNDS_WITHOUT_TOOLS},
+    conversation::ChatConversation,
     local::LocalArgs,
     plugins::PluginArgs,
-    screen::Screen,
-    style::Style,
-    talk::Talk,
-    turn::{Ended, Form},
+    screen::ChatScreen,
+    style::TerminalStyle,
+    turn::{AnswerEnd, AnswerFormat},
 };
-use super::Verdict;
+use super::CommandOutcome;
 use crate::{
-    cli::Context,
-    config::environment,
+    cli::CommandContext,
+    config::env_variables,
     error::CliError,
-    lines::{BoundedLines, Line},
-    output::Output,
-    signals::{Signal, Signals},
-    typed::Typed,
+    lines::{BoundedLine, BoundedLines},
+    output::CliOutput,
+    signals::{ProcessSignal, SignalListener},
+    typed_line::TypedLine,
 };
 
 /// Longest line that is typed or piped in, in bytes.
@@ -86,65 +86,65 @@ pub(crate) struct ChatArgs {
 }
 
 /// A chat.
-struct Chat {
-    door: Door,
-    talk: Talk,
-    screen: Screen,
-    form: Form,
-    signals: Signals,
-    output: Output,
+struct ChatSession {
+    backend: ChatBackend,
+    conversation: ChatConversation,
+    screen: ChatScreen,
+    form: AnswerFormat,
+    signals: SignalListener,
+    output: CliOutput,
 }
 
-pub(crate) async fn run(cx: &Context, args: ChatArgs) -> Result<Verdict, CliError> {
-    args.local.check()?;
-    let mut signals = Signals::new().map_err(CliError::Runtime)?;
+pub(crate) async fn run_chat(cx: &CommandContext, args: ChatArgs) -> Result<CommandOutcome, CliError> {
+    args.local.check_flags()?;
+    let mut signals = SignalListener::new().map_err(CliError::Runtime)?;
     let plugins = tokio::select! {
-        ready = args.plugins.ready(cx.output) => ready?,
-        _ = signals.which() => return Err(CliError::Stopped),
+        ready = args.plugins.prepare_plugins(cx.output) => ready?,
+        _ = signals.next_signal() => return Err(CliError::Stopped),
     };
     let message = match args.message.as_deref() {
-        Some("-") => Some(piped().await?),
+        Some("-") => Some(read_piped_message().await?),
         message => message.map(str::to_owned),
     };
     let rounds = if plugins.is_empty() { ROUNDS_WITHOUT_TOOLS } else { ROUNDS_WITH_TOOLS };
     let (door, _kept) = match args.local.local {
-        false => (Door::remote(cx, rounds)?, None),
+        false => (ChatBackend::new_remote(cx, rounds)?, None),
         true => tokio::select! {
-            started = args.local.start(cx, rounds) => started.map(|(door, kept)| (door, Some(kept)))?,
-            _ = signals.which() => return Err(CliError::Stopped),
+            started = args.local.start_backend(cx, rounds) => started.map(|(door, kept)| (door, Some(kept)))?,
+            _ = signals.next_signal() => return Err(CliError::Stopped),
         },
     };
     let used = tokio::select! {
-        used = plugins.register(&door.chat, cx.output) => used,
-        _ = signals.which() => Err(CliError::Stopped),
+        used = plugins.register_all(&door.chat, cx.output) => used,
+        _ = signals.next_signal() => Err(CliError::Stopped),
     };
     if let Err(error) = used {
-        plugins.end().await;
+        plugins.shut_down().await;
         door.close().await;
         return Err(error);
     }
-    let mut chat = Chat {
-        door,
-        talk: Talk::new(args.model, args.system),
-        screen: Screen::new(Style::of(environment())),
-        form: if cx.output.is_json() { Form::Json } else { Form::Words },
+    let mut chat = ChatSession {
+        backend: door,
+        conversation: ChatConversation::new(args.model, args.system),
+        screen: ChatScreen::new(TerminalStyle::from_environment(env_variables())),
+        form: if cx.output.is_json() { AnswerFormat::Json } else { AnswerFormat::Text },
         signals,
         output: cx.output,
     };
     let ended = match message {
-        Some(message) => chat.once(&message).await,
-        None => chat.talk().await,
+        Some(message) => chat.answer_once(&message).await,
+        None => chat.run_conversation().await,
     };
-    let Chat { door, mut signals, .. } = chat;
+    let ChatSession { backend: door, mut signals, .. } = chat;
     tokio::select! {
         () = door.close() => ended,
         // Whoever asks twice does not want to wait.
-        _ = signals.which() => Err(CliError::Interrupted),
+        _ = signals.next_signal() => Err(CliError::Interrupted),
     }
 }
 
 /// The message on stdin.
-async fn piped() -> Result<String, CliError> {
+async fn read_piped_message() -> Result<String, CliError> {
     let mut bytes = Vec::new();
     let most = MAX_MESSAGE_BYTES as u64 + 1;
     tokio::io::stdin().take(most).read_to_end(&mut bytes).await?;
@@ -155,111 +155,114 @@ async fn piped() -> Result<String, CliError> {
 }
 
 /// What a line on stdin, or a signal, wants.
-enum Wanted {
+enum PromptInput {
     Line(String),
     Nothing,
     End,
 }
 
-impl Chat {
+impl ChatSession {
     /// One answer.
-    async fn once(&mut self, message: &str) -> Result<Verdict, CliError> {
+    async fn answer_once(&mut self, message: &str) -> Result<CommandOutcome, CliError> {
         if message.trim().is_empty() {
             return Err(CliError::usage("the message is empty", "say something with --message TEXT"));
         }
-        match self.ask(message).await? {
-            Ended::Through => Ok(Verdict::Good),
-            Ended::Waiting(_) => Ok(Verdict::Bad),
-            Ended::Stopped(_) => Err(CliError::Stopped),
+        match self.ask_model(message).await? {
+            AnswerEnd::Completed => Ok(CommandOutcome::Success),
+            AnswerEnd::Waiting(_) => Ok(CommandOutcome::Failure),
+            AnswerEnd::Stopped(_) => Err(CliError::Stopped),
         }
     }
 
     /// Answers to what is typed, until somebody has enough. Where nobody sits there, an answer that failed counts.
-    async fn talk(&mut self) -> Result<Verdict, CliError> {
+    async fn run_conversation(&mut self) -> Result<CommandOutcome, CliError> {
         let by_hand = stdin().is_terminal();
         if by_hand {
-            self.greet().await?;
+            self.print_greeting().await?;
         }
         let mut keyboard = BoundedLines::new(BufReader::new(tokio::io::stdin()), MAX_TYPED_BYTES);
-        let (mut verdict, mut warned) = (Verdict::Good, false);
+        let (mut verdict, mut warned) = (CommandOutcome::Success, false);
         loop {
             if by_hand {
-                self.screen.prompt()?;
+                self.screen.print_prompt()?;
             }
             let wanted = tokio::select! {
                 line = keyboard.next() => match line? {
-                    Some(Line::Text(line)) => Wanted::Line(line),
-                    Some(Line::TooLong) => {
-                        self.output.note(&format!("a line has at most {MAX_TYPED_BYTES} bytes; --message - takes more"));
-                        Wanted::Nothing
+                    Some(BoundedLine::Text(line)) => PromptInput::Line(line),
+                    Some(BoundedLine::TooLong) => {
+                        self.output.print_note(&format!("a line has at most {MAX_TYPED_BYTES} bytes; --message - takes more"));
+                        PromptInput::Nothing
                     }
-                    None => Wanted::End,
+                    None => PromptInput::End,
                 },
-                signal = self.signals.which() => match signal {
-                    Signal::Interrupt if !warned => {
+                signal = self.signals.next_signal() => match signal {
+                    ProcessSignal::Interrupt if !warned => {
                         warned = true;
-                        self.output.note("\nCtrl-C again ends the chat");
+                        self.output.print_note("\nCtrl-C again ends the chat");
                         continue;
                     }
-                    Signal::Interrupt | Signal::Terminate => Wanted::End,
+                    ProcessSignal::Interrupt | ProcessSignal::Terminate => PromptInput::End,
                 },
             };
             warned = false;
             match wanted {
-                Wanted::Line(line) => match self.typed(&line).await {
+                PromptInput::Line(line) => match self.handle_line(&line).await {
                     Ok(true) => {}
                     Ok(false) => return Ok(verdict),
                     Err(error) if error.is_closed_output() => return Err(error),
                     Err(error) => {
-                        self.output.failed(&error);
-                        verdict = if by_hand { Verdict::Good } else { Verdict::Bad };
+                        self.output.report_error(&error);
+                        verdict = if by_hand { CommandOutcome::Success } else { CommandOutcome::Failure };
                     }
                 },
-                Wanted::Nothing => {}
-                Wanted::End => return Ok(verdict),
+                PromptInput::Nothing => {}
+                PromptInput::End => return Ok(verdict),
             }
         }
     }
 
     /// Says who answers, and whether anybody does: better now than after the first question.
-    async fn greet(&mut self) -> Result<(), CliError> {
-        let overview: ModelOverview = match self.door.get("api/models").await {
+    async fn print_greeting(&mut self) -> Result<(), CliError> {
+        let overview: ModelOverview = match self.backend.get("api/models").await {
             // A server that does not list them may answer all the same.
             Err(CliError::Refused(refused)) if refused.status == 404 => return Ok(()),
             listed => listed?,
         };
-        let model = self.talk.model.as_ref().or(overview.default.as_ref());
+        let model = self.conversation.model.as_ref().or(overview.default.as_ref());
         let model = model.ok_or(CliError::NoModel)?;
-        self.output.note(&format!("{model} answers; /help says what can be typed"));
+        self.output.print_note(&format!("{model} answers; /help says what can be typed"));
         Ok(())
     }
 
     /// Does what a line says. False where it says that it is enough.
-    async fn typed(&mut self, line: &str) -> Result<bool, CliError> {
-        match typed::read(line) {
-            Ok(Typed::Words(question)) => {
-                return Ok(!matches!(self.ask(&question).await?, Ended::Stopped(Signal::Terminate)));
+    async fn handle_line(&mut self, line: &str) -> Result<bool, CliError> {
+        match chat_command::parse_chat_line(line) {
+            Ok(TypedLine::PlainText(question)) => {
+                return Ok(!matches!(
+                    self.ask_model(&question).await?,
+                    AnswerEnd::Stopped(ProcessSignal::Terminate)
+                ));
             }
-            Ok(Typed::Quit) => return Ok(false),
-            Ok(Typed::Nothing) => {}
-            Ok(Typed::Help) => self.output.note(HELP),
-            Ok(Typed::Order(order)) => self.order(order).await?,
-            Err(why) => self.output.note(&why),
+            Ok(TypedLine::Quit) => return Ok(false),
+            Ok(TypedLine::Empty) => {}
+            Ok(TypedLine::Help) => self.output.print_note(HELP),
+            Ok(TypedLine::Command(order)) => self.run_command(order).await?,
+            Err(why) => self.output.print_note(&why),
         }
         Ok(true)
     }
 
-    async fn ask(&mut self, question: &str) -> Result<Ended, CliError> {
-        self.talk.says(question);
-        let Self { door, talk, screen, form, signals, .. } = self;
-        let ended = turn::run(door, talk, screen, *form, signals).await?;
+    async fn ask_model(&mut self, question: &str) -> Result<AnswerEnd, CliError> {
+        self.conversation.add_user_message(question);
+        let Self { backend: door, conversation: talk, screen, form, signals, .. } = self;
+        let ended = turn::run_turn(door, talk, screen, *form, signals).await?;
         match &ended {
-            Ended::Through => {}
-            Ended::Stopped(_) => self.output.note("[stopped]"),
-            Ended::Waiting(tools) => {
-                let is_ours = tools.iter().all(|tool| self.door.chat.plugins().has_executor(tool));
+            AnswerEnd::Completed => {}
+            AnswerEnd::Stopped(_) => self.output.print_note("[stopped]"),
+            AnswerEnd::Waiting(tools) => {
+                let is_ours = tools.iter().all(|tool| self.backend.chat.plugins().has_executor(tool));
                 let tools = tools.join(", ");
-                self.output.note(&match is_ours {
+                self.output.print_note(&match is_ours {
                     true => format!("[{tools} did not run: one answer has at most {ROUNDS_WITH_TOOLS} requests; say something to go on]"),
                     false => format!("[the answer waits for {tools}, which only a client with that tool can run; this terminal has none]"),
                 });

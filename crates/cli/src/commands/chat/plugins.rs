@@ -10,8 +10,10 @@ use serde_json::{Map, Value};
 use toolyard_client_sdk::{
     Client, Hooks as _, Plugin, PluginError, ToolContext,
     plugins::{
-        js::{Host, JsHost, JsOptions, JsPlugin, JsPluginError, JsTrust, StoragePlace, in_words},
-        mcp::Bridge,
+        js::{
+            JsHost, JsOptions, JsPlugin, JsPluginError, JsTrust, SandboxHost, StoragePlace, permission_lines,
+        },
+        mcp::McpBridge,
     },
 };
 use toolyard_net::{ClientSettings, Guard, HttpClient};
@@ -19,11 +21,11 @@ use toolyard_protocol::{
     Problem,
     plugin::{MAX_MANIFEST_BYTES, Manifest},
 };
-use toolyard_server::World;
-use toolyard_trust::{AllowList, Allowed, Status, hash};
+use toolyard_server::ServerDependencies;
+use toolyard_trust::{AllowList, AllowListEntry, TrustStatus, manifest_hash};
 
-use super::{believed::Believed, bridge};
-use crate::{error::CliError, input, output::Output, text};
+use super::{bridge, trusted_keys::TrustedKeys};
+use crate::{error::CliError, input, output::CliOutput, text};
 
 /// Tools of this terminal.
 #[derive(Debug, Args)]
@@ -56,10 +58,10 @@ pub(crate) struct PluginArgs {
 }
 
 /// Tools that are ready to be registered.
-pub(crate) struct Plugins {
+pub(crate) struct LoadedPlugins {
     loaded: Vec<(JsPlugin, PathBuf)>,
     host: JsHost,
-    bridge: Option<(Bridge, PathBuf)>,
+    bridge: Option<(McpBridge, PathBuf)>,
 }
 
 impl PluginArgs {
@@ -86,42 +88,46 @@ impl PluginArgs {
     }
 
     /// Reads and judges all of them, says what they are, and asks where somebody has to agree.
-    pub(crate) async fn ready(&self, output: Output) -> Result<Plugins, CliError> {
-        let world = World::default();
-        let loaded = self.load(&world)?;
+    pub(crate) async fn prepare_plugins(&self, output: CliOutput) -> Result<LoadedPlugins, CliError> {
+        let world = ServerDependencies::default();
+        let loaded = self.load_plugins(&world)?;
         for (plugin, _) in &loaded {
-            output.note(&told(plugin));
+            output.print_note(&describe_plugin(plugin));
         }
         for (plugin, _) in loaded.iter().filter(|(plugin, _)| !self.yes && !plugin.permissions().is_empty()) {
-            agreed(plugin).await?;
+            confirm_permissions(plugin).await?;
         }
         let bridge = match &self.mcp {
-            Some(file) => Some((bridge::open(file, output)?, file.clone())),
+            Some(file) => Some((bridge::open_mcp_bridge(file, output)?, file.clone())),
             None => None,
         };
-        Ok(Plugins { loaded, host: self.host(world), bridge })
+        Ok(LoadedPlugins { loaded, host: self.plugin_host(world), bridge })
     }
 
-    fn load(&self, world: &World) -> Result<Vec<(JsPlugin, PathBuf)>, CliError> {
+    fn load_plugins(&self, world: &ServerDependencies) -> Result<Vec<(JsPlugin, PathBuf)>, CliError> {
         let now = world.clock.now();
-        let believed = Believed::read(&self.keys, self.root.as_deref(), self.revocations.as_deref(), now)?;
+        let believed =
+            TrustedKeys::from_files(&self.keys, self.root.as_deref(), self.revocations.as_deref(), now)?;
         let mut named = vec![false; self.allow_unsigned.len()];
         let mut loaded = Vec::new();
         for file in &self.plugin {
-            let text = input::file(file, MAX_MANIFEST_BYTES)?;
-            let manifest = Manifest::read(text.as_bytes()).map_err(|error| bad(file, error.problems))?;
+            let text = input::read_text_file(file, MAX_MANIFEST_BYTES)?;
+            let manifest =
+                Manifest::parse(text.as_bytes()).map_err(|error| plugin_problems(file, error.problems))?;
             let mut trust = JsTrust {
-                keys: believed.keys(&manifest),
+                keys: believed.keys_for(&manifest),
                 revocations: believed.revocations().clone(),
-                ..JsTrust::nobody(now)
+                ..JsTrust::empty(now)
             };
             for (at, name) in self.allow_unsigned.iter().enumerate() {
                 if self.is_meant(name, file, &manifest) {
                     named[at] = true;
-                    trust.allowed = exactly(&manifest).map_err(|problem| bad(file, vec![problem]))?;
+                    trust.allowed =
+                        allow_only(&manifest).map_err(|problem| plugin_problems(file, vec![problem]))?;
                 }
             }
-            let plugin = JsPlugin::load(text.as_bytes(), &trust).map_err(|error| refused(file, error))?;
+            let plugin =
+                JsPlugin::load(text.as_bytes(), &trust).map_err(|error| plugin_error(file, error))?;
             loaded.push((plugin, file.clone()));
         }
         match self.allow_unsigned.iter().zip(named).find(|(_, named)| !named) {
@@ -142,14 +148,14 @@ impl PluginArgs {
         }
     }
 
-    fn host(&self, world: World) -> JsHost {
-        let World { clock, ids, .. } = world;
+    fn plugin_host(&self, world: ServerDependencies) -> JsHost {
+        let ServerDependencies { clock, ids, .. } = world;
         let guard = Guard::strict();
-        let outside = Host {
+        let outside = SandboxHost {
             client: HttpClient::new(guard.clone(), ClientSettings::default()),
             guard,
             clock: Arc::new(move || clock.now().as_millisecond()),
-            random: Arc::new(move |bytes: &mut [u8]| ids.fill(bytes)),
+            random: Arc::new(move |bytes: &mut [u8]| ids.fill_random(bytes)),
         };
         let storage = match &self.plugin_data {
             Some(folder) => StoragePlace::Folder(folder.clone()),
@@ -159,22 +165,22 @@ impl PluginArgs {
     }
 }
 
-impl Plugins {
+impl LoadedPlugins {
     /// Whether there are none.
     pub(super) fn is_empty(&self) -> bool {
         self.loaded.is_empty() && self.bridge.is_none()
     }
 
     /// Registers all of them.
-    pub(super) async fn register(&self, client: &Client, output: Output) -> Result<(), CliError> {
+    pub(super) async fn register_all(&self, client: &Client, output: CliOutput) -> Result<(), CliError> {
         for (plugin, file) in &self.loaded {
             // What it asks for was agreed to before.
             let ready = plugin.plugin(&self.host, plugin.permissions());
-            used(client, ready.map_err(|error| refused(file, error))?, file).await?;
+            use_plugin(client, ready.map_err(|error| plugin_error(file, error))?, file).await?;
         }
         if let Some((bridge, file)) = &self.bridge {
-            let registered = used(client, bridge.plugin(), file).await;
-            bridge::tell(bridge, output);
+            let registered = use_plugin(client, bridge.plugin(), file).await;
+            bridge::report_unavailable(bridge, output);
             registered?;
         }
         Ok(())
@@ -189,84 +195,84 @@ impl Plugins {
         let mut known = Vec::new();
         for (loaded, file) in &self.loaded {
             let plugin =
-                loaded.plugin(&self.host, loaded.permissions()).map_err(|error| refused(file, error))?;
+                loaded.plugin(&self.host, loaded.permissions()).map_err(|error| plugin_error(file, error))?;
             if let Some(executor) = plugin.tool_executor(name) {
-                let result = executor(arguments, ToolContext::unwatched("run", name)).await;
+                let result = executor(arguments, ToolContext::detached("run", name)).await;
                 return result.map_err(|error| CliError::ToolFailed(error.to_string()));
             }
-            known.extend(plugin.tool_names().map(text::line));
+            known.extend(plugin.tool_names().map(text::sanitize_line));
         }
         let next = format!("its tools: {}", known.join(", "));
-        Err(CliError::usage(format!("the plugin has no tool `{}`", text::line(name)), next))
+        Err(CliError::usage(format!("the plugin has no tool `{}`", text::sanitize_line(name)), next))
     }
 
     /// Ends what a registration that did not come to its end may have started.
-    pub(super) async fn end(&self) {
+    pub(super) async fn shut_down(&self) {
         if let Some((bridge, _)) = &self.bridge {
             bridge.on_unregister().await;
         }
     }
 }
 
-async fn used(client: &Client, plugin: Plugin, file: &Path) -> Result<(), CliError> {
-    let words = |error: PluginError| bad(file, vec![Problem::new("", error.to_string())]);
+async fn use_plugin(client: &Client, plugin: Plugin, file: &Path) -> Result<(), CliError> {
+    let words = |error: PluginError| plugin_problems(file, vec![Problem::new("", error.to_string())]);
     client.use_plugin(plugin).await.map(drop).map_err(words)
 }
 
 /// This content, with what it asks for, and nothing else under that id.
-fn exactly(manifest: &Manifest) -> Result<AllowList, Problem> {
-    let content_hash = Some(hash(manifest)?);
+fn allow_only(manifest: &Manifest) -> Result<AllowList, Problem> {
+    let content_hash = Some(manifest_hash(manifest)?);
     let (id, permissions) = (manifest.id.clone(), manifest.permissions.clone());
-    Ok(AllowList(vec![Allowed { id, content_hash, permissions }]))
+    Ok(AllowList(vec![AllowListEntry { id, content_hash, permissions }]))
 }
 
-fn bad(file: &Path, problems: Vec<Problem>) -> CliError {
+fn plugin_problems(file: &Path, problems: Vec<Problem>) -> CliError {
     CliError::Problems { what: file.display().to_string(), problems }
 }
 
-fn refused(file: &Path, error: JsPluginError) -> CliError {
+fn plugin_error(file: &Path, error: JsPluginError) -> CliError {
     match &error {
-        JsPluginError::Refused { verdict, .. } if verdict.status == Status::Unsigned => {
+        JsPluginError::Refused { verdict, .. } if verdict.status == TrustStatus::Unsigned => {
             let named = file.display().to_string();
             CliError::usage(
                 format!("{named}: nobody has signed this plugin"),
                 format!(
                     "if you wrote it or read it, add `--allow-unsigned {}`",
-                    text::command_line([named.as_str()])
+                    text::shell_quote([named.as_str()])
                 ),
             )
         }
-        _ => bad(file, vec![Problem::new("", error.to_string())]),
+        _ => plugin_problems(file, vec![Problem::new("", error.to_string())]),
     }
 }
 
 /// Who vouches for it, what it offers, and what it may do.
-fn told(plugin: &JsPlugin) -> String {
+fn describe_plugin(plugin: &JsPlugin) -> String {
     let (manifest, verdict) = (plugin.manifest(), plugin.verdict());
     let vouched = match &verdict.status {
-        Status::Unsigned => "UNSIGNED: nobody vouches for it, and it runs because you allowed it",
+        TrustStatus::Unsigned => "UNSIGNED: nobody vouches for it, and it runs because you allowed it",
         _ => verdict.reason.as_str(),
     };
     let mut lines =
         vec![format!("plugin {} {} ({}): {vouched}", manifest.name, manifest.version, manifest.id)];
     let tools: Vec<&str> = manifest.tools.iter().map(|tool| tool.name.as_str()).collect();
     lines.push(format!("  offers {}", tools.join(", ")));
-    lines.extend(in_words(plugin.permissions()).iter().map(|line| format!("  {line}")));
-    let misses = plugin.misses(plugin.permissions());
+    lines.extend(permission_lines(plugin.permissions()).iter().map(|line| format!("  {line}")));
+    let misses = plugin.missing_permissions(plugin.permissions());
     if !misses.is_empty() {
         let misses = misses.join(", ");
         lines.push(format!(
             "  does not get what its code seems to need: {misses}; it has to ask for it and be signed"
         ));
     }
-    lines.iter().map(|line| text::line(line)).collect::<Vec<_>>().join("\n")
+    lines.iter().map(|line| text::sanitize_line(line)).collect::<Vec<_>>().join("\n")
 }
 
 /// Asks whoever sits there. On a thread of its own, so that a signal still ends the program.
-async fn agreed(plugin: &JsPlugin) -> Result<(), CliError> {
+async fn confirm_permissions(plugin: &JsPlugin) -> Result<(), CliError> {
     let name = &plugin.manifest().name;
-    let may = in_words(plugin.permissions()).join(", ");
-    let question = text::line(&format!("May the plugin {name} do this: {may}?"));
-    let asking = tokio::task::spawn_blocking(move || input::confirm(&question));
+    let may = permission_lines(plugin.permissions()).join(", ");
+    let question = text::sanitize_line(&format!("May the plugin {name} do this: {may}?"));
+    let asking = tokio::task::spawn_blocking(move || input::ask_confirmation(&question));
     asking.await.map_err(|error| CliError::Runtime(std::io::Error::other(error)))?
 }

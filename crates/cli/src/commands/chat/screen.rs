@@ -4,12 +4,12 @@
 use std::io::{self, Write};
 
 use tokio::time::Instant;
-use toolyard_client_sdk::{CallResult, Event, Progress, ToolData, chat::NOTICE_TOOL_ROUNDS};
+use toolyard_client_sdk::{CallResult, ChatEvent, ToolData, ToolProgress, chat::NOTICE_TOOL_ROUNDS};
 use toolyard_protocol::JsonLine;
 
 use super::{
-    style::Style,
-    words::{RESULT_CHARS, arguments, duration, few_words},
+    formatting::{RESULT_CHARS, format_arguments, format_duration, summarize_output},
+    style::TerminalStyle,
 };
 use crate::text;
 
@@ -27,7 +27,7 @@ const PLAIN: &str = "\u{1b}[0m";
 const WIPE: &str = "\r\u{1b}[K";
 
 /// A call under way.
-struct Call {
+struct OngoingCall {
     id: String,
     name: String,
     arguments: String,
@@ -35,85 +35,90 @@ struct Call {
 }
 
 /// The terminal.
-pub(super) struct Screen {
+pub(super) struct ChatScreen {
     out: Box<dyn Write + Send>,
     err: Box<dyn Write + Send>,
-    style: Style,
+    style: TerminalStyle,
     /// Whether the last line of words has no end yet.
     mid_line: bool,
     /// Whether a line stands that is to be wiped.
-    status: bool,
-    calls: Vec<Call>,
+    has_status: bool,
+    calls: Vec<OngoingCall>,
 }
 
-impl Screen {
-    pub(super) fn new(style: Style) -> Self {
-        Self::on(Box::new(io::stdout()), Box::new(io::stderr()), style)
+impl ChatScreen {
+    pub(super) fn new(style: TerminalStyle) -> Self {
+        Self::with_writers(Box::new(io::stdout()), Box::new(io::stderr()), style)
     }
 
-    fn on(out: Box<dyn Write + Send>, err: Box<dyn Write + Send>, style: Style) -> Self {
-        Self { out, err, style, mid_line: false, status: false, calls: Vec::new() }
+    fn with_writers(out: Box<dyn Write + Send>, err: Box<dyn Write + Send>, style: TerminalStyle) -> Self {
+        Self { out, err, style, mid_line: false, has_status: false, calls: Vec::new() }
     }
 
     /// Asks for a line.
-    pub(super) fn prompt(&mut self) -> io::Result<()> {
+    pub(super) fn print_prompt(&mut self) -> io::Result<()> {
         let (bold, plain) = if self.style.colour { (BOLD, PLAIN) } else { ("", "") };
         write!(self.err, "{bold}>{plain} ")?;
         self.err.flush()
     }
 
     /// An answer begins.
-    pub(super) fn begin(&mut self) -> io::Result<()> {
+    pub(super) fn begin_answer(&mut self) -> io::Result<()> {
         self.calls.clear();
-        self.status(WAITING)
+        self.show_status(WAITING)
     }
 
     /// An answer is over, whatever came of it.
-    pub(super) fn end(&mut self) -> io::Result<()> {
+    pub(super) fn end_answer(&mut self) -> io::Result<()> {
         self.calls.clear();
-        self.wipe()?;
+        self.clear_status()?;
         self.end_line()
     }
 
     /// Says something beside the answer.
-    pub(super) fn note(&mut self, note: &str) -> io::Result<()> {
-        self.say(DIM, &text::block(note))
+    pub(super) fn print_note(&mut self, note: &str) -> io::Result<()> {
+        self.print_line(DIM, &text::sanitize_block(note))
     }
 
     /// Shows what was told.
-    pub(super) fn show(&mut self, event: &Event, now: Instant) -> io::Result<()> {
+    pub(super) fn show_event(&mut self, event: &ChatEvent, now: Instant) -> io::Result<()> {
         match event {
-            Event::Step => {
+            ChatEvent::Step => {
                 self.end_line()?;
-                self.status(WAITING)
+                self.show_status(WAITING)
             }
-            Event::Text { delta } => self.words(delta),
-            Event::TextEnd => self.end_line(),
-            Event::Reasoning { .. } => self.status("the model thinks"),
-            Event::ToolCall(call) => {
+            ChatEvent::Text { delta } => self.print_text(delta),
+            ChatEvent::TextEnd => self.end_line(),
+            ChatEvent::Reasoning { .. } => self.show_status("the model thinks"),
+            ChatEvent::ToolCall(call) => {
                 let (id, name) = (call.id.clone(), call.tool.clone());
-                self.calls.push(Call { id, name, arguments: arguments(&call.input), since: now });
-                self.running(&call.id, "")
+                self.calls.push(OngoingCall {
+                    id,
+                    name,
+                    arguments: format_arguments(&call.input),
+                    since: now,
+                });
+                self.show_running(&call.id, "")
             }
-            Event::ToolAbout(about) => self.names(about),
-            Event::Progress { call_id, progress } => self.progress(call_id, progress),
-            Event::ToolResult(result) => self.came_to(result, now),
+            ChatEvent::ToolAbout(about) => self.name_call(about),
+            ChatEvent::Progress { call_id, progress } => self.show_progress(call_id, progress),
+            ChatEvent::ToolResult(result) => self.show_result(result, now),
             // What is waited for is told at the end, by name.
-            Event::Notice(notice) if notice.code == NOTICE_TOOL_ROUNDS => Ok(()),
-            Event::Notice(notice) => self.note(&notice.message),
+            ChatEvent::Notice(notice) if notice.code == NOTICE_TOOL_ROUNDS => Ok(()),
+            ChatEvent::Notice(notice) => self.print_note(&notice.message),
             _ => Ok(()),
         }
     }
 
     /// Writes a line for programs.
-    pub(super) fn json(&mut self, line: JsonLine) -> io::Result<()> {
-        writeln!(self.out, "{}", text::json(&line.into_string()))?;
+    pub(super) fn print_json(&mut self, line: JsonLine) -> io::Result<()> {
+        writeln!(self.out, "{}", text::sanitize_json(&line.into_string()))?;
         self.out.flush()
     }
 
-    fn words(&mut self, words: &str) -> io::Result<()> {
-        self.wipe()?;
-        let words = text::block(words);
+    fn print_text(&mut self, words: &str) -> io::Result<()> {
+        self.clear_status()?;
+        let words = text::sanitize_block(words);
         if let Some(last) = words.chars().last() {
             self.mid_line = last != '\n';
         }
@@ -130,7 +135,7 @@ impl Screen {
     }
 
     /// A tool is known better by its app and its own name than by its alias.
-    fn names(&mut self, about: &ToolData) -> io::Result<()> {
+    fn name_call(&mut self, about: &ToolData) -> io::Result<()> {
         if let Some(call) = self.calls.iter_mut().find(|call| call.id == about.tool_call_id) {
             let tool = about.name.split_once(':').map_or(about.name.as_str(), |(_, tool)| tool);
             call.name = match &about.app {
@@ -138,11 +143,11 @@ impl Screen {
                 None => tool.to_owned(),
             };
         }
-        self.running(&about.tool_call_id, "")
+        self.show_running(&about.tool_call_id, "")
     }
 
-    fn progress(&mut self, call_id: &str, progress: &Progress) -> io::Result<()> {
-        let Progress { done, total, message } = progress;
+    fn show_progress(&mut self, call_id: &str, progress: &ToolProgress) -> io::Result<()> {
+        let ToolProgress { done, total, message } = progress;
         // The news of a call may come after its end.
         let Some(call) = self.calls.iter().find(|call| call.id == *call_id) else { return Ok(()) };
         let name = call.name.clone();
@@ -150,36 +155,41 @@ impl Screen {
         let message = message.as_ref().map(|message| format!(" {message}")).unwrap_or_default();
         let far = format!("{:.0} %{message}", share * 100.0);
         if self.style.live {
-            return self.running(call_id, &far);
+            return self.show_running(call_id, &far);
         }
         let told = format!("  {name} … {far}");
-        self.say(DIM, &text::cut(&text::line(&told), STATUS_CHARS))
+        self.print_line(DIM, &text::truncate_text(&text::sanitize_line(&told), STATUS_CHARS))
     }
 
-    fn running(&mut self, id: &str, far: &str) -> io::Result<()> {
+    fn show_running(&mut self, id: &str, far: &str) -> io::Result<()> {
         let Some(call) = self.calls.iter().find(|call| call.id == id) else { return Ok(()) };
         let told = format!("  {}({}) … {far}", call.name, call.arguments);
-        self.status(&told)
+        self.show_status(&told)
     }
 
-    fn came_to(&mut self, result: &CallResult, now: Instant) -> io::Result<()> {
+    fn show_result(&mut self, result: &CallResult, now: Instant) -> io::Result<()> {
         if !result.is_error {
-            return self.ended(&result.call_id, DIM, &format!("→ {}", few_words(&result.output)), now);
+            return self.end_call(
+                &result.call_id,
+                DIM,
+                &format!("→ {}", summarize_output(&result.output)),
+                now,
+            );
         }
         let why = result.output["error"].as_str().unwrap_or_default();
-        self.ended(&result.call_id, RED, &format!("failed: {}", text::first_line(why, RESULT_CHARS)), now)
+        self.end_call(&result.call_id, RED, &format!("failed: {}", text::first_line(why, RESULT_CHARS)), now)
     }
 
-    fn ended(&mut self, id: &str, style: &str, came_to: &str, now: Instant) -> io::Result<()> {
+    fn end_call(&mut self, id: &str, style: &str, came_to: &str, now: Instant) -> io::Result<()> {
         let Some(at) = self.calls.iter().position(|call| call.id == id) else { return Ok(()) };
-        let Call { name, arguments, since, .. } = self.calls.remove(at);
-        let took = duration(now.saturating_duration_since(since));
-        self.say(style, &text::line(&format!("  {name}({arguments}) {came_to} ({took})")))
+        let OngoingCall { name, arguments, since, .. } = self.calls.remove(at);
+        let took = format_duration(now.saturating_duration_since(since));
+        self.print_line(style, &text::sanitize_line(&format!("  {name}({arguments}) {came_to} ({took})")))
     }
 
     /// One line or more on stderr, of its own.
-    fn say(&mut self, style: &str, words: &str) -> io::Result<()> {
-        self.wipe()?;
+    fn print_line(&mut self, style: &str, words: &str) -> io::Result<()> {
+        self.clear_status()?;
         self.end_line()?;
         let (style, plain) = if self.style.colour { (style, PLAIN) } else { ("", "") };
         writeln!(self.err, "{style}{words}{plain}")?;
@@ -187,20 +197,20 @@ impl Screen {
     }
 
     /// The line that is wiped again. Words that have no end yet would be wiped with it.
-    fn status(&mut self, words: &str) -> io::Result<()> {
+    fn show_status(&mut self, words: &str) -> io::Result<()> {
         if !self.style.live {
             return Ok(());
         }
         self.end_line()?;
-        let words = text::cut(&text::line(words), STATUS_CHARS);
+        let words = text::truncate_text(&text::sanitize_line(words), STATUS_CHARS);
         let (dim, plain) = if self.style.colour { (DIM, PLAIN) } else { ("", "") };
         write!(self.err, "{WIPE}{dim}{words}{plain}")?;
-        self.status = true;
+        self.has_status = true;
         self.err.flush()
     }
 
-    fn wipe(&mut self) -> io::Result<()> {
-        if std::mem::take(&mut self.status) {
+    fn clear_status(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.has_status) {
             self.err.write_all(WIPE.as_bytes())?;
             self.err.flush()?;
         }
@@ -216,7 +226,7 @@ mod tests {
     };
 
     use serde_json::{Value, json};
-    use toolyard_client_sdk::{Call as Made, NoticeData};
+    use toolyard_client_sdk::{NoticeData, ToolCall as Made};
 
     use super::*;
 
@@ -235,51 +245,51 @@ mod tests {
         }
     }
 
-    const DUMB: Style = Style { live: false, colour: false };
+    const DUMB: TerminalStyle = TerminalStyle { live: false, colour: false };
 
-    fn shown(style: Style, events: &[Event]) -> String {
+    fn shown(style: TerminalStyle, events: &[ChatEvent]) -> String {
         let paper = Paper::default();
-        let mut screen = Screen::on(Box::new(paper.clone()), Box::new(paper.clone()), style);
+        let mut screen = ChatScreen::with_writers(Box::new(paper.clone()), Box::new(paper.clone()), style);
         let (start, mut time) = (Instant::now(), Duration::ZERO);
-        screen.begin().unwrap();
+        screen.begin_answer().unwrap();
         for event in events {
             time += Duration::from_millis(100);
-            screen.show(event, start + time).unwrap();
+            screen.show_event(event, start + time).unwrap();
         }
-        screen.end().unwrap();
+        screen.end_answer().unwrap();
         paper.0.lock().unwrap().clone()
     }
 
-    fn says(delta: &str) -> Event {
-        Event::Text { delta: delta.to_owned() }
+    fn says(delta: &str) -> ChatEvent {
+        ChatEvent::Text { delta: delta.to_owned() }
     }
 
-    fn calls(tool: &str, input: Value) -> Event {
-        Event::ToolCall(Made::new("c", tool, input))
+    fn calls(tool: &str, input: Value) -> ChatEvent {
+        ChatEvent::ToolCall(Made::new("c", tool, input))
     }
 
-    fn comes_to(output: Value, is_error: bool) -> Event {
+    fn comes_to(output: Value, is_error: bool) -> ChatEvent {
         let (call_id, tool) = ("c".to_owned(), "t".to_owned());
-        Event::ToolResult(CallResult { call_id, tool, output, is_error, of_server: true })
+        ChatEvent::ToolResult(CallResult { call_id, tool, output, is_error, of_server: true })
     }
 
-    fn is_far(done: f64, total: Option<f64>, message: Option<&str>) -> Event {
-        let progress = Progress { done, total, message: message.map(str::to_owned) };
-        Event::Progress { call_id: "c".to_owned(), progress }
+    fn is_far(done: f64, total: Option<f64>, message: Option<&str>) -> ChatEvent {
+        let progress = ToolProgress { done, total, message: message.map(str::to_owned) };
+        ChatEvent::Progress { call_id: "c".to_owned(), progress }
     }
 
-    fn about() -> Event {
+    fn about() -> ChatEvent {
         let about = json!({ "toolCallId": "c", "name": "com.example.todo:add", "app": "Todo" });
-        Event::ToolAbout(serde_json::from_value(about).unwrap())
+        ChatEvent::ToolAbout(serde_json::from_value(about).unwrap())
     }
 
-    fn notice(code: &str, message: &str) -> Event {
-        Event::Notice(NoticeData { code: code.to_owned(), message: message.to_owned() })
+    fn notice(code: &str, message: &str) -> ChatEvent {
+        ChatEvent::Notice(NoticeData { code: code.to_owned(), message: message.to_owned() })
     }
 
-    fn story() -> Vec<Event> {
+    fn story() -> Vec<ChatEvent> {
         vec![
-            Event::Step,
+            ChatEvent::Step,
             says("Let me "),
             says("see."),
             calls("com_example_todo__add", json!({ "item": "milk", "n": 2 })),
@@ -288,7 +298,7 @@ mod tests {
             comes_to(json!("Added.\nMore."), false),
             is_far(1.0, None, None),
             says("Done."),
-            Event::TextEnd,
+            ChatEvent::TextEnd,
         ]
     }
 
@@ -302,7 +312,7 @@ mod tests {
 
     #[test]
     fn a_terminal_tells_what_is_under_way_and_wipes_it() {
-        let live = shown(Style { live: true, colour: false }, &story());
+        let live = shown(TerminalStyle { live: true, colour: false }, &story());
         let last = live.split(WIPE).collect::<Vec<_>>();
         assert_eq!(last[1], "waiting for the model");
         assert!(
@@ -310,7 +320,7 @@ mod tests {
             "{live:?}"
         );
         assert!(!live.contains(DIM));
-        assert!(shown(Style { live: true, colour: true }, &story()).contains(DIM));
+        assert!(shown(TerminalStyle { live: true, colour: true }, &story()).contains(DIM));
     }
 
     #[test]
@@ -333,7 +343,7 @@ mod tests {
     #[test]
     fn what_is_long_is_cut() {
         let long = "x".repeat(10_000);
-        let style = Style { live: true, colour: false };
+        let style = TerminalStyle { live: true, colour: false };
         let events = [calls("t", json!({ "a": long, "b": long })), comes_to(json!({ "a": long }), false)];
         let told = shown(style, &events);
         assert!(told.chars().count() < 400, "{}", told.len());

@@ -4,19 +4,19 @@ use std::io::{self, IsTerminal as _};
 
 /// What the terminal can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Style {
+pub(super) struct TerminalStyle {
     /// Whether a line can be wiped again.
     pub(super) live: bool,
     pub(super) colour: bool,
 }
 
-impl Style {
+impl TerminalStyle {
     /// What stderr can do, as far as the environment lets it.
-    pub(super) fn of(environment: impl Iterator<Item = (String, String)>) -> Self {
-        Self::given(io::stderr().is_terminal(), environment)
+    pub(super) fn from_environment(environment: impl Iterator<Item = (String, String)>) -> Self {
+        Self::for_terminal(io::stderr().is_terminal(), environment)
     }
 
-    fn given(terminal: bool, environment: impl Iterator<Item = (String, String)>) -> Self {
+    fn for_terminal(terminal: bool, environment: impl Iterator<Item = (String, String)>) -> Self {
         let mut style = Self { live: terminal, colour: terminal };
         for (name, value) in environment {
             match name.as_str() {
@@ -42,10 +42,22 @@ mod tests {
                 .collect::<Vec<_>>()
                 .into_iter()
         };
-        let both = Style { live: true, colour: true };
-        assert_eq!(Style::given(true, variables(&[("NO_COLOR", ""), ("TERM", "xterm")])), both);
-        assert_eq!(Style::given(true, variables(&[("NO_COLOR", "1")])), Style { colour: false, ..both });
-        assert_eq!(Style::given(true, variables(&[("TERM", "dumb")])), Style { live: false, colour: false });
-        assert_eq!(Style::given(false, variables(&[])), Style { live: false, colour: false });
+        let both = TerminalStyle { live: true, colour: true };
+        assert_eq!(
+            TerminalStyle::for_terminal(true, variables(&[("NO_COLOR", ""), ("TERM", "xterm")])),
+            both
+        );
+        assert_eq!(
+            TerminalStyle::for_terminal(true, variables(&[("NO_COLOR", "1")])),
+            TerminalStyle { colour: false, ..both }
+        );
+        assert_eq!(
+            TerminalStyle::for_terminal(true, variables(&[("TERM", "dumb")])),
+            TerminalStyle { live: false, colour: false }
+        );
+        assert_eq!(
+            TerminalStyle::for_terminal(false, variables(&[])),
+            TerminalStyle { live: false, colour: false }
+        );
     }
 }

@@ -3,81 +3,91 @@
 use futures_util::StreamExt as _;
 use serde_json::json;
 use tokio::time::Instant;
-use toolyard_client_sdk::{CallResult, ChatStream, Event};
+use toolyard_client_sdk::{CallResult, ChatEvent, ChatStream};
 use toolyard_protocol::JsonLine;
 
-use super::{door::Door, screen::Screen, talk::Talk};
+use super::{backend::ChatBackend, conversation::ChatConversation, screen::ChatScreen};
 use crate::{
     error::CliError,
-    signals::{Signal, Signals},
+    signals::{ProcessSignal, SignalListener},
 };
 
 /// How an answer ended.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum AnswerEnd {
     /// By itself.
-    Through,
+    Completed,
     /// It waits for tools that only another client could run.
     Waiting(Vec<String>),
     /// Somebody did not want to hear the rest.
-    Stopped(Signal),
+    Stopped(ProcessSignal),
 }
 
 /// How answers are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum AnswerFormat {
     /// For people.
-    Words,
+    Text,
     /// Each event as a line of JSON.
     Json,
 }
 
 /// Asks, and tells the answer. Whatever was told is kept in the conversation.
-pub(super) async fn run(
-    door: &Door,
-    talk: &mut Talk,
-    screen: &mut Screen,
-    form: Form,
-    signals: &mut Signals,
-) -> Result<Ended, CliError> {
-    let mut question = talk.question();
+pub(super) async fn run_turn(
+    door: &ChatBackend,
+    talk: &mut ChatConversation,
+    screen: &mut ChatScreen,
+    form: AnswerFormat,
+    signals: &mut SignalListener,
+) -> Result<AnswerEnd, CliError> {
+    let mut question = talk.build_request();
     match form {
-        Form::Words => screen.begin()?,
-        Form::Json => question = question.with_chunks(),
+        AnswerFormat::Text => screen.begin_answer()?,
+        AnswerFormat::Json => question = question.with_chunks(),
     }
     let mut stream = door.chat.chat(question);
     let told = tokio::select! {
-        told = tell(door, &mut stream, screen, form) => told.map(|()| None),
-        signal = signals.which() => Ok(Some(signal)),
+        told = stream_answer(door, &mut stream, screen, form) => told.map(|()| None),
+        signal = signals.next_signal() => Ok(Some(signal)),
     };
-    let cleared = screen.end();
+    let cleared = screen.end_answer();
     let heard = stream.so_far();
     drop(stream);
     let waits: Vec<String> =
         heard.open_calls().filter(|call| !call.of_server).map(|call| call.tool.clone()).collect();
-    talk.answered(heard.history);
+    talk.record_answer(heard.history);
     let stopped = told?;
     cleared?;
     Ok(match stopped {
-        Some(signal) => Ended::Stopped(signal),
-        None if waits.is_empty() => Ended::Through,
-        None => Ended::Waiting(waits),
+        Some(signal) => AnswerEnd::Stopped(signal),
+        None if waits.is_empty() => AnswerEnd::Completed,
+        None => AnswerEnd::Waiting(waits),
     })
 }
 
-async fn tell(door: &Door, stream: &mut ChatStream, screen: &mut Screen, form: Form) -> Result<(), CliError> {
+async fn stream_answer(
+    door: &ChatBackend,
+    stream: &mut ChatStream,
+    screen: &mut ChatScreen,
+    form: AnswerFormat,
+) -> Result<(), CliError> {
     while let Some(event) = stream.next().await {
         match (form, event) {
-            (_, Event::Error(error)) => return Err(door.failed(error)),
-            (Form::Words, event) => screen.show(&event, Instant::now())?,
-            (Form::Json, Event::Chunk { json }) => screen.json(JsonLine::from_json(json))?,
+            (_, ChatEvent::Error(error)) => return Err(door.chat_error(error)),
+            (AnswerFormat::Text, event) => screen.show_event(&event, Instant::now())?,
+            (AnswerFormat::Json, ChatEvent::Chunk { json }) => {
+                screen.print_json(JsonLine::from_json(json))?
+            }
             // The server says nothing of what ran here.
-            (Form::Json, Event::ToolResult(CallResult { call_id, output, of_server: false, .. })) => {
+            (
+                AnswerFormat::Json,
+                ChatEvent::ToolResult(CallResult { call_id, output, of_server: false, .. }),
+            ) => {
                 let chunk =
                     json!({ "type": "tool-output-available", "toolCallId": call_id, "output": output });
-                screen.json(JsonLine::new(&chunk))?;
+                screen.print_json(JsonLine::new(&chunk))?;
             }
-            (Form::Json, _) => {}
+            (AnswerFormat::Json, _) => {}
         }
     }
     Ok(())

@@ -8,7 +8,7 @@ use std::{
 
 use toolyard_server::{config::Config, secrets, serve::root_key_file};
 
-use super::Check;
+use super::DoctorCheck;
 use crate::config::ConfigArgs;
 
 /// Every SQLite database begins with this.
@@ -16,21 +16,29 @@ const SQLITE_HEAD: &[u8] = b"SQLite format 3\0";
 /// Longest root key file that is read; a key is 64 digits.
 const MAX_KEY_BYTES: u64 = 1_024;
 
-pub(super) fn checks(args: &ConfigArgs) -> Vec<Check> {
-    let config = match args.load(Vec::new()) {
+pub(super) fn local_checks(args: &ConfigArgs) -> Vec<DoctorCheck> {
+    let config = match args.load_config(Vec::new()) {
         Ok(config) => config,
-        Err(error) => return vec![Check::failed("configuration", &error)],
+        Err(error) => return vec![DoctorCheck::from_error("configuration", &error)],
     };
-    vec![configuration(&config, args), data_folder(&config), root_key(&config), database(&config)]
+    vec![
+        check_configuration(&config, args),
+        check_data_folder(&config),
+        check_root_key(&config),
+        check_database(&config),
+    ]
 }
 
-fn configuration(config: &Config, args: &ConfigArgs) -> Check {
+fn check_configuration(config: &Config, args: &ConfigArgs) -> DoctorCheck {
     let file = args.config.clone().unwrap_or_else(|| PathBuf::from("toolyard.toml"));
     let from = if file.exists() { file.display().to_string() } else { "defaults and environment".to_owned() };
-    Check::ok("configuration", format!("valid, from {from}; the server listens on {}", config.server.listen))
+    DoctorCheck::ok(
+        "configuration",
+        format!("valid, from {from}; the server listens on {}", config.server.listen),
+    )
 }
 
-fn data_folder(config: &Config) -> Check {
+fn check_data_folder(config: &Config) -> DoctorCheck {
     const NAME: &str = "data folder";
     let folder = match config.store.path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -38,14 +46,14 @@ fn data_folder(config: &Config) -> Check {
     };
     let shown = folder.display();
     if !folder.exists() {
-        return Check::warn(NAME, format!("{shown} is not there yet"), "`toolyard serve` makes it");
+        return DoctorCheck::warn(NAME, format!("{shown} is not there yet"), "`toolyard serve` makes it");
     }
     match try_to_write(folder) {
-        Ok(()) => Check::ok(NAME, format!("{shown} can be written")),
+        Ok(()) => DoctorCheck::ok(NAME, format!("{shown} can be written")),
         Err(error) => {
             let next =
                 "give the server's account the right to write there, or choose another folder with --data";
-            Check::fail(NAME, format!("{shown} cannot be written: {error}"), next)
+            DoctorCheck::fail(NAME, format!("{shown} cannot be written: {error}"), next)
         }
     }
 }
@@ -57,20 +65,20 @@ fn try_to_write(folder: &Path) -> io::Result<()> {
     fs::remove_file(probe)
 }
 
-fn root_key(config: &Config) -> Check {
+fn check_root_key(config: &Config) -> DoctorCheck {
     const NAME: &str = "root key";
     if let Some(key) = &config.auth.root_key {
-        return match secrets::parse(key, "auth.root_key") {
-            Ok(_) => Check::ok(NAME, "set in the configuration"),
-            Err(error) => Check::fail(NAME, error.to_string(), "make one with `openssl rand -hex 32`"),
+        return match secrets::parse_root_key(key, "auth.root_key") {
+            Ok(_) => DoctorCheck::ok(NAME, "set in the configuration"),
+            Err(error) => DoctorCheck::fail(NAME, error.to_string(), "make one with `openssl rand -hex 32`"),
         };
     }
     let file = root_key_file(config);
     let shown = file.display().to_string();
-    let key = match read(&file, MAX_KEY_BYTES) {
+    let key = match read_prefix(&file, MAX_KEY_BYTES) {
         Ok(key) => key,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Check::warn(
+            return DoctorCheck::warn(
                 NAME,
                 format!("{shown} is not there yet"),
                 "`toolyard serve` or `toolyard token` makes it",
@@ -78,12 +86,12 @@ fn root_key(config: &Config) -> Check {
         }
         Err(error) => {
             let next = "run this as the server's account, or give it the right to read the file";
-            return Check::fail(NAME, format!("{shown} cannot be read: {error}"), next);
+            return DoctorCheck::fail(NAME, format!("{shown} cannot be read: {error}"), next);
         }
     };
     let key = String::from_utf8_lossy(&key);
-    if let Err(error) = secrets::parse(key.trim(), &shown) {
-        return Check::fail(
+    if let Err(error) = secrets::parse_root_key(key.trim(), &shown) {
+        return DoctorCheck::fail(
             NAME,
             error.to_string(),
             "put the right key back; a new one cannot open what the old one sealed",
@@ -92,9 +100,9 @@ fn root_key(config: &Config) -> Check {
     match others_may_read(&file) {
         Some(mode) => {
             let next = format!("chmod 600 {shown}");
-            Check::fail(NAME, format!("{shown} has mode {mode:o}; others can read it"), next)
+            DoctorCheck::fail(NAME, format!("{shown} has mode {mode:o}; others can read it"), next)
         }
-        None => Check::ok(NAME, format!("{shown} is there and only for its owner")),
+        None => DoctorCheck::ok(NAME, format!("{shown} is there and only for its owner")),
     }
 }
 
@@ -112,28 +120,28 @@ fn others_may_read(_: &Path) -> Option<u32> {
 }
 
 /// The store is the server's own business; from here only its file is looked at, and `/readyz` asks it for more.
-fn database(config: &Config) -> Check {
+fn check_database(config: &Config) -> DoctorCheck {
     const NAME: &str = "database";
     let shown = config.store.path.display();
-    match read(&config.store.path, SQLITE_HEAD.len() as u64) {
-        Ok(head) if head == SQLITE_HEAD => Check::ok(NAME, format!("{shown} is a SQLite database")),
-        Ok(_) => Check::fail(
+    match read_prefix(&config.store.path, SQLITE_HEAD.len() as u64) {
+        Ok(head) if head == SQLITE_HEAD => DoctorCheck::ok(NAME, format!("{shown} is a SQLite database")),
+        Ok(_) => DoctorCheck::fail(
             NAME,
             format!("{shown} is no SQLite database"),
             "move it away, or choose another one: --data",
         ),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Check::warn(NAME, format!("{shown} is not there yet"), "`toolyard serve` makes it")
+            DoctorCheck::warn(NAME, format!("{shown} is not there yet"), "`toolyard serve` makes it")
         }
         Err(error) => {
             let next = "run this as the server's account, or give it the right to read the file";
-            Check::fail(NAME, format!("{shown} cannot be read: {error}"), next)
+            DoctorCheck::fail(NAME, format!("{shown} cannot be read: {error}"), next)
         }
     }
 }
 
 /// At most so many bytes of a file.
-fn read(file: &Path, most: u64) -> io::Result<Vec<u8>> {
+fn read_prefix(file: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(file)?.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
@@ -141,7 +149,7 @@ fn read(file: &Path, most: u64) -> io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::Status, *};
+    use super::{super::CheckStatus, *};
 
     fn config(folder: &Path) -> Config {
         let mut config = Config::default();
@@ -153,8 +161,8 @@ mod tests {
     fn a_fresh_machine_gets_warnings_only() {
         let folder = tempfile::tempdir().unwrap();
         let config = config(&folder.path().join("new"));
-        for check in [data_folder(&config), root_key(&config), database(&config)] {
-            assert_eq!(check.status, Status::Warn, "{check:?}");
+        for check in [check_data_folder(&config), check_root_key(&config), check_database(&config)] {
+            assert_eq!(check.status, CheckStatus::Warn, "{check:?}");
         }
     }
 
@@ -163,21 +171,24 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let config = config(folder.path());
         fs::write(&config.store.path, "hello").unwrap();
-        assert_eq!(database(&config).status, Status::Fail);
+        assert_eq!(check_database(&config).status, CheckStatus::Fail);
         let key = folder.path().join("root.key");
         fs::write(&key, "hello").unwrap();
-        assert_eq!(root_key(&config).status, Status::Fail);
+        assert_eq!(check_root_key(&config).status, CheckStatus::Fail);
         fs::write(&key, "ab".repeat(32)).unwrap();
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
             fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
-            let check = root_key(&config);
-            assert_eq!((check.status, check.next.unwrap().starts_with("chmod 600 ")), (Status::Fail, true));
+            let check = check_root_key(&config);
+            assert_eq!(
+                (check.status, check.next.unwrap().starts_with("chmod 600 ")),
+                (CheckStatus::Fail, true)
+            );
             fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
         }
-        assert_eq!(root_key(&config).status, Status::Ok);
-        assert_eq!(data_folder(&config).status, Status::Ok);
+        assert_eq!(check_root_key(&config).status, CheckStatus::Ok);
+        assert_eq!(check_data_folder(&config).status, CheckStatus::Ok);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "the probe is gone");
     }
 }

@@ -7,8 +7,8 @@ mod upstreams;
 use clap::Args;
 use serde::Serialize;
 
-use super::Verdict;
-use crate::{cli::Context, config::ConfigArgs, error::CliError, output::Show, text};
+use super::CommandOutcome;
+use crate::{cli::CommandContext, config::ConfigArgs, error::CliError, output::RenderText, text};
 
 const HELP: &str = "\
 The checks of configuration and files are about a server on this machine, the others about the one of --server.
@@ -27,14 +27,14 @@ pub(crate) struct DoctorArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Status {
+enum CheckStatus {
     Ok,
     Warn,
     Fail,
 }
 
-impl Status {
-    const fn word(self) -> &'static str {
+impl CheckStatus {
+    const fn label(self) -> &'static str {
         match self {
             Self::Ok => "ok",
             Self::Warn => "warn",
@@ -45,61 +45,89 @@ impl Status {
 
 /// One thing that was looked at.
 #[derive(Debug, Serialize)]
-struct Check {
+struct DoctorCheck {
     name: String,
-    status: Status,
+    status: CheckStatus,
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 
-impl Check {
+impl DoctorCheck {
     fn ok(name: &str, message: impl Into<String>) -> Self {
-        Self { name: name.to_owned(), status: Status::Ok, message: message.into(), next: None }
+        Self { name: name.to_owned(), status: CheckStatus::Ok, message: message.into(), next: None }
     }
 
     fn warn(name: &str, message: impl Into<String>, next: impl Into<String>) -> Self {
-        Self { name: name.to_owned(), status: Status::Warn, message: message.into(), next: Some(next.into()) }
+        Self {
+            name: name.to_owned(),
+            status: CheckStatus::Warn,
+            message: message.into(),
+            next: Some(next.into()),
+        }
     }
 
     fn fail(name: &str, message: impl Into<String>, next: impl Into<String>) -> Self {
-        Self { name: name.to_owned(), status: Status::Fail, message: message.into(), next: Some(next.into()) }
+        Self {
+            name: name.to_owned(),
+            status: CheckStatus::Fail,
+            message: message.into(),
+            next: Some(next.into()),
+        }
     }
 
     /// A check that ended with one of our errors.
-    fn failed(name: &str, error: &CliError) -> Self {
-        Self { name: name.to_owned(), status: Status::Fail, message: error.to_string(), next: error.next() }
+    fn from_error(name: &str, error: &CliError) -> Self {
+        Self {
+            name: name.to_owned(),
+            status: CheckStatus::Fail,
+            message: error.to_string(),
+            next: error.next_step(),
+        }
     }
 }
 
 #[derive(Serialize)]
-struct Report {
-    checks: Vec<Check>,
+struct DoctorReport {
+    checks: Vec<DoctorCheck>,
 }
 
-impl Report {
-    fn count(&self, status: Status) -> usize {
+impl DoctorReport {
+    fn count_status(&self, status: CheckStatus) -> usize {
         self.checks.iter().filter(|check| check.status == status).count()
     }
 }
 
-impl Show for Report {
-    fn text(&self) -> String {
+impl RenderText for DoctorReport {
+    fn render_text(&self) -> String {
         let mut lines = Vec::new();
         for check in &self.checks {
-            lines.push(text::line(&format!("{:<5} {}: {}", check.status.word(), check.name, check.message)));
-            lines.extend(check.next.as_ref().map(|next| text::line(&format!("      next: {next}"))));
+            lines.push(text::sanitize_line(&format!(
+                "{:<5} {}: {}",
+                check.status.label(),
+                check.name,
+                check.message
+            )));
+            lines.extend(check.next.as_ref().map(|next| text::sanitize_line(&format!("      next: {next}"))));
         }
-        let (ok, warn, fail) = (self.count(Status::Ok), self.count(Status::Warn), self.count(Status::Fail));
+        let (ok, warn, fail) = (
+            self.count_status(CheckStatus::Ok),
+            self.count_status(CheckStatus::Warn),
+            self.count_status(CheckStatus::Fail),
+        );
         lines.push(format!("\n{ok} ok, {warn} to look at, {fail} failed"));
         lines.join("\n")
     }
 }
 
-pub(crate) async fn run(cx: &Context, args: &DoctorArgs) -> Result<Verdict, CliError> {
-    let mut checks = local::checks(&args.config);
-    checks.extend(remote::checks(cx).await);
-    let report = Report { checks };
-    cx.output.show(&report)?;
-    Ok(if report.count(Status::Fail) == 0 { Verdict::Good } else { Verdict::Bad })
+pub(crate) async fn run_doctor(cx: &CommandContext, args: &DoctorArgs) -> Result<CommandOutcome, CliError> {
+    let mut checks = local::local_checks(&args.config);
+    checks.extend(remote::server_checks(cx).await);
+    let report = DoctorReport { checks };
+    cx.output.print_result(&report)?;
+    Ok(if report.count_status(CheckStatus::Fail) == 0 {
+        CommandOutcome::Success
+    } else {
+        CommandOutcome::Failure
+    })
 }

@@ -13,10 +13,10 @@ use toolyard_protocol::{
     api::{AppSummary, InstallSummary, SessionSummary},
     upstream,
 };
-use toolyard_server::World;
+use toolyard_server::ServerDependencies;
 
-use super::{Check, upstreams};
-use crate::{cli::Context, client::Client, commands::apps::guard_beside, error::CliError};
+use super::{DoctorCheck, upstreams};
+use crate::{cli::CommandContext, client::ApiClient, commands::apps::guard_for_server, error::CliError};
 
 /// How long one answer may take.
 const WAIT: Duration = Duration::from_secs(5);
@@ -27,64 +27,67 @@ const MAX_APPS: usize = 50;
 /// Most that an app may answer to a question about its health, in bytes.
 const MAX_HEALTH_BYTES: usize = 64 * 1024;
 
-pub(super) async fn checks(cx: &Context) -> Vec<Check> {
+pub(super) async fn server_checks(cx: &CommandContext) -> Vec<DoctorCheck> {
     let client = match cx.client() {
         Ok(client) => client,
-        Err(error) => return vec![Check::failed("server", &error)],
+        Err(error) => return vec![DoctorCheck::from_error("server", &error)],
     };
-    let (server, reached) = server(&client, cx.server()).await;
+    let (server, reached) = check_server(&client, cx.server_url()).await;
     let mut checks = server;
     if !reached {
         return checks;
     }
-    checks.push(ready(&client).await);
-    checks.push(identity(cx, &client).await);
-    checks.push(session(cx, &client).await);
-    checks.extend(apps(&client).await);
-    checks.extend(upstreams::checks(&client).await);
+    checks.push(check_readiness(&client).await);
+    checks.push(check_identity(cx, &client).await);
+    checks.push(check_session(cx, &client).await);
+    checks.extend(check_apps(&client).await);
+    checks.extend(upstreams::upstream_checks(&client).await);
     checks
 }
 
 /// Whether it answers, and whether its clock agrees with ours.
-async fn server(client: &Client, name: &str) -> (Vec<Check>, bool) {
+async fn check_server(client: &ApiClient, name: &str) -> (Vec<DoctorCheck>, bool) {
     const NAME: &str = "server";
     let asked = async {
-        let answer =
-            client.send(client.finish(client.request(Method::GET, "healthz")?, Bytes::new())?, WAIT).await?;
+        let answer = client
+            .send(client.finish_request(client.build_request(Method::GET, "healthz")?, Bytes::new())?, WAIT)
+            .await?;
         let date = answer.headers.get(header::DATE).and_then(|date| date.to_str().ok()).map(str::to_owned);
-        Ok::<_, CliError>((answer.status, date, client.bytes(answer).await?))
+        Ok::<_, CliError>((answer.status, date, client.read_body(answer).await?))
     };
     match asked.await {
         Ok((status, date, _)) if status.is_success() => {
-            let clock = date.and_then(|date| clock(&date, World::default().clock.now()));
-            (std::iter::once(Check::ok(NAME, format!("{name} lives"))).chain(clock).collect(), true)
+            let clock = date.and_then(|date| check_clock(&date, ServerDependencies::default().clock.now()));
+            (std::iter::once(DoctorCheck::ok(NAME, format!("{name} lives"))).chain(clock).collect(), true)
         }
-        Ok((status, _, body)) => (vec![Check::failed(NAME, &client.refused(status, &body))], false),
-        Err(error) => (vec![Check::failed(NAME, &error)], false),
+        Ok((status, _, body)) => {
+            (vec![DoctorCheck::from_error(NAME, &client.server_refusal(status, &body))], false)
+        }
+        Err(error) => (vec![DoctorCheck::from_error(NAME, &error)], false),
     }
 }
 
-fn clock(date: &str, now: Timestamp) -> Option<Check> {
+fn check_clock(date: &str, now: Timestamp) -> Option<DoctorCheck> {
     let theirs = rfc2822::parse(date).ok()?.timestamp();
     let skew = now.duration_since(theirs).abs();
     let seconds = skew.as_secs();
     Some(if skew > MAX_SKEW {
         let next = "set both clocks by NTP: tokens and signatures depend on them";
-        Check::fail("clock", format!("{seconds} s apart from the server's"), next)
+        DoctorCheck::fail("clock", format!("{seconds} s apart from the server's"), next)
     } else {
-        Check::ok("clock", format!("{seconds} s apart from the server's"))
+        DoctorCheck::ok("clock", format!("{seconds} s apart from the server's"))
     })
 }
 
-async fn ready(client: &Client) -> Check {
+async fn check_readiness(client: &ApiClient) -> DoctorCheck {
     match client.get::<Value>("readyz").await {
-        Ok(_) => Check::ok("readiness", "the server takes work and its store answers"),
-        Err(error) => Check::failed("readiness", &error),
+        Ok(_) => DoctorCheck::ok("readiness", "the server takes work and its store answers"),
+        Err(error) => DoctorCheck::from_error("readiness", &error),
     }
 }
 
 /// The ledger is the one place that everybody with a credential may ask.
-async fn identity(cx: &Context, client: &Client) -> Check {
+async fn check_identity(cx: &CommandContext, client: &ApiClient) -> DoctorCheck {
     const NAME: &str = "identity";
     let who = match (cx.token(), cx.user()) {
         (Some(_), _) => "the token is believed".to_owned(),
@@ -92,16 +95,16 @@ async fn identity(cx: &Context, client: &Client) -> Check {
         (None, None) => "dev mode: no token needed, and nobody named is the operator".to_owned(),
     };
     match client.get::<Value>("api/calls?limit=1").await {
-        Ok(_) => Check::ok(NAME, who),
+        Ok(_) => DoctorCheck::ok(NAME, who),
         // Known, and an app: its key cannot read the ledger.
         Err(CliError::Refused(refused)) if refused.status == StatusCode::FORBIDDEN.as_u16() => {
-            Check::ok(NAME, "the app's key is believed")
+            DoctorCheck::ok(NAME, "the app's key is believed")
         }
-        Err(error) => Check::failed(NAME, &error),
+        Err(error) => DoctorCheck::from_error(NAME, &error),
     }
 }
 
-async fn session(cx: &Context, client: &Client) -> Check {
+async fn check_session(cx: &CommandContext, client: &ApiClient) -> DoctorCheck {
     const NAME: &str = "session";
     match client.get::<SessionSummary>("api/session").await {
         Ok(session) => {
@@ -111,76 +114,81 @@ async fn session(cx: &Context, client: &Client) -> Check {
                 (true, None) => "with a device".to_owned(),
                 (false, _) => "without a device".to_owned(),
             };
-            Check::ok(NAME, format!("{} is live, {device}; {} apps run", session.user_id, session.apps.len()))
+            DoctorCheck::ok(
+                NAME,
+                format!("{} is live, {device}; {} apps run", session.user_id, session.apps.len()),
+            )
         }
         Err(CliError::Refused(refused)) if refused.is_no_session() => {
             let user = cx.user().map_or("NAME", |user| user.as_str());
-            Check::warn(
+            DoctorCheck::warn(
                 NAME,
                 format!("{user} has none"),
                 format!("open one with `toolyard glasses --user {user}`"),
             )
         }
-        Err(error) => Check::warn(
+        Err(error) => DoctorCheck::warn(
             NAME,
             format!("not checked: {error}"),
-            error.next().unwrap_or_else(|| "pass --user".to_owned()),
+            error.next_step().unwrap_or_else(|| "pass --user".to_owned()),
         ),
     }
 }
 
 #[derive(Deserialize)]
-struct Installs {
+struct UserInstalls {
     installs: Vec<InstallSummary>,
 }
 
 /// Whether each installed app can be reached.
-async fn apps(client: &Client) -> Vec<Check> {
-    let installs = match client.get::<Installs>("api/installs").await {
+async fn check_apps(client: &ApiClient) -> Vec<DoctorCheck> {
+    let installs = match client.get::<UserInstalls>("api/installs").await {
         Ok(list) => list.installs,
         // Without a user there is nothing to look at, and the check before has said so.
         Err(_) => return Vec::new(),
     };
     if installs.is_empty() {
         let next = "install one with `toolyard apps install PACKAGE --user NAME`";
-        return vec![Check::warn("apps", "the user has none", next)];
+        return vec![DoctorCheck::warn("apps", "the user has none", next)];
     }
     let mut checks = Vec::new();
     for install in installs.into_iter().take(MAX_APPS) {
-        match upstream::id_of(&install.package_name) {
+        match upstream::upstream_id(&install.package_name) {
             // Upstreams that we may see are told by themselves.
-            id if id != install.package_name.as_str() => checks.extend(upstreams::hidden(client, id).await),
-            _ => checks.push(app(client, &install).await),
+            id if id != install.package_name.as_str() => {
+                checks.extend(upstreams::check_hidden_upstream(client, id).await)
+            }
+            _ => checks.push(check_app(client, &install).await),
         }
     }
     checks
 }
 
-async fn app(client: &Client, install: &InstallSummary) -> Check {
+async fn check_app(client: &ApiClient, install: &InstallSummary) -> DoctorCheck {
     let package = &install.package_name;
     let name = format!("app {package}");
-    let app = match client.find::<AppSummary>(&format!("api/apps/{package}")).await {
+    let app = match client.get_optional::<AppSummary>(&format!("api/apps/{package}")).await {
         Ok(Some(app)) => app,
         Ok(None) => {
             let next = "ask its developer, or use a developer's or operator's token";
-            return Check::warn(&name, "not checked: only its developer may see where it is", next);
+            return DoctorCheck::warn(&name, "not checked: only its developer may see where it is", next);
         }
-        Err(error) => return Check::failed(&name, &error),
+        Err(error) => return DoctorCheck::from_error(&name, &error),
     };
     let Some(url) = app.details.public_url else {
-        return Check::warn(
+        return DoctorCheck::warn(
             &name,
             "has no public URL",
             "its tools cannot be called until its developer sets one",
         );
     };
-    let guard = guard_beside(client);
+    let guard = guard_for_server(client);
     let base = match OutsideUrl::parse(&url, &guard) {
         Ok(base) => base,
         Err(error) => return not_from_here(&name, &url, &error),
     };
     let Ok(request) = Request::get(base.join("health")).body(Full::new(Bytes::new())) else {
-        return Check::fail(&name, format!("{url} is no address"), "its developer has to correct it");
+        return DoctorCheck::fail(&name, format!("{url} is no address"), "its developer has to correct it");
     };
     let http = HttpClient::new(guard, ClientSettings::default());
     let asked = tokio::time::timeout(WAIT, async {
@@ -190,32 +198,32 @@ async fn app(client: &Client, install: &InstallSummary) -> Check {
     });
     let start = "start the app, or correct its URL";
     match asked.await {
-        Ok(Ok(status)) if status.is_success() => Check::ok(&name, format!("{url} is healthy")),
-        Ok(Ok(StatusCode::NOT_FOUND)) => Check::ok(&name, format!("{url} answers; it has no /health")),
+        Ok(Ok(status)) if status.is_success() => DoctorCheck::ok(&name, format!("{url} is healthy")),
+        Ok(Ok(StatusCode::NOT_FOUND)) => DoctorCheck::ok(&name, format!("{url} answers; it has no /health")),
         Ok(Ok(status)) => {
-            Check::warn(&name, format!("{url}/health answers {status}"), "look at the app's log")
+            DoctorCheck::warn(&name, format!("{url}/health answers {status}"), "look at the app's log")
         }
         Ok(Err(NetError::Refused(error))) => not_from_here(&name, &url, &error),
-        Ok(Err(error)) => Check::fail(&name, format!("{url} cannot be reached: {error}"), start),
-        Err(_) => Check::fail(&name, format!("{url} did not answer within {WAIT:?}"), start),
+        Ok(Err(error)) => DoctorCheck::fail(&name, format!("{url} cannot be reached: {error}"), start),
+        Err(_) => DoctorCheck::fail(&name, format!("{url} did not answer within {WAIT:?}"), start),
     }
 }
 
 /// The server may reach what we must not.
-fn not_from_here(name: &str, url: &str, error: &UrlRefused) -> Check {
-    Check::warn(name, format!("not checked: {url}: {error}"), "run doctor on the server's machine")
+fn not_from_here(name: &str, url: &str, error: &UrlRefused) -> DoctorCheck {
+    DoctorCheck::warn(name, format!("not checked: {url}: {error}"), "run doctor on the server's machine")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{super::Status, *};
+    use super::{super::CheckStatus, *};
 
     #[test]
     fn clocks_are_compared_by_the_date_header() {
         let now: Timestamp = "1994-11-06T08:49:40Z".parse().unwrap();
-        assert_eq!(clock("Sun, 06 Nov 1994 08:49:37 GMT", now).unwrap().status, Status::Ok);
-        assert_eq!(clock("Sun, 06 Nov 1994 08:40:00 GMT", now).unwrap().status, Status::Fail);
-        assert_eq!(clock("Sun, 06 Nov 1994 08:59:00 GMT", now).unwrap().status, Status::Fail);
-        assert!(clock("yesterday", now).is_none());
+        assert_eq!(check_clock("Sun, 06 Nov 1994 08:49:37 GMT", now).unwrap().status, CheckStatus::Ok);
+        assert_eq!(check_clock("Sun, 06 Nov 1994 08:40:00 GMT", now).unwrap().status, CheckStatus::Fail);
+        assert_eq!(check_clock("Sun, 06 Nov 1994 08:59:00 GMT", now).unwrap().status, CheckStatus::Fail);
+        assert!(check_clock("yesterday", now).is_none());
     }
 }

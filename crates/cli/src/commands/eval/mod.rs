@@ -5,8 +5,8 @@ mod tools;
 
 use clap::Subcommand;
 
-use super::Verdict;
-use crate::{cli::Context, error::CliError};
+use super::CommandOutcome;
+use crate::{cli::CommandContext, error::CliError};
 
 const HELP: &str = "\
 Examples:
@@ -19,12 +19,15 @@ pub(crate) enum EvalCommand {
     /// Whether the right tools are among those that a model gets to see
     Retrieval(retrieval::RetrievalArgs),
     /// Whether a model calls the right tools with the right arguments
-    Tools(tools::ToolsArgs),
+    Tools(tools::EvalToolsArgs),
 }
 
-pub(crate) async fn run(cx: &Context, command: EvalCommand) -> Result<Verdict, CliError> {
+pub(crate) async fn run_eval_command(
+    cx: &CommandContext,
+    command: EvalCommand,
+) -> Result<CommandOutcome, CliError> {
     match command {
-        EvalCommand::Retrieval(args) => retrieval::run(cx, &args),
-        EvalCommand::Tools(args) => tools::run(cx, args).await,
+        EvalCommand::Retrieval(args) => retrieval::eval_retrieval(cx, &args),
+        EvalCommand::Tools(args) => tools::eval_tools(cx, args).await,
     }
 }

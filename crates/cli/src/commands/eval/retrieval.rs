@@ -11,11 +11,11 @@ use clap::Args;
 use serde::Serialize;
 use tokio::time::Instant;
 use toolyard_server::shortlist::{
-    eval::{Report, measure},
+    eval::{ShortlistReport, measure_shortlist},
     vectors::WordVectors,
 };
 
-use crate::{cli::Context, commands::Verdict, error::CliError, output::Show};
+use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, output::RenderText};
 
 const HELP: &str = "\
 Both files are JSON Lines. A tool is an MCP definition, optionally with `package`, `app` (its name for people) and
@@ -43,15 +43,15 @@ pub(crate) struct RetrievalArgs {
 
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Measured(Report);
+struct RetrievalOutput(ShortlistReport);
 
-impl Show for Measured {
-    fn text(&self) -> String {
+impl RenderText for RetrievalOutput {
+    fn render_text(&self) -> String {
         self.0.to_string()
     }
 }
 
-pub(super) fn run(cx: &Context, args: &RetrievalArgs) -> Result<Verdict, CliError> {
+pub(super) fn eval_retrieval(cx: &CommandContext, args: &RetrievalArgs) -> Result<CommandOutcome, CliError> {
     let unusable = |folder: &Path| {
         let folder = folder.display().to_string();
         move |error: toolyard_server::shortlist::vectors::VectorsError| {
@@ -63,16 +63,18 @@ pub(super) fn run(cx: &Context, args: &RetrievalArgs) -> Result<Verdict, CliErro
     };
     let vectors = args.vectors.as_deref().map(|folder| WordVectors::open(folder).map_err(unusable(folder)));
     let start = Instant::now();
-    let report =
-        measure(open(&args.tools)?, open(&args.questions)?, vectors.transpose()?.map(Arc::new), || {
-            start.elapsed()
-        });
+    let report = measure_shortlist(
+        open_jsonl(&args.tools)?,
+        open_jsonl(&args.questions)?,
+        vectors.transpose()?.map(Arc::new),
+        || start.elapsed(),
+    );
     let report = report.map_err(|error| CliError::Eval(error.to_string()))?;
-    cx.output.show(&Measured(report))?;
-    Ok(Verdict::Good)
+    cx.output.print_result(&RetrievalOutput(report))?;
+    Ok(CommandOutcome::Success)
 }
 
-fn open(file: &Path) -> Result<BufReader<File>, CliError> {
+fn open_jsonl(file: &Path) -> Result<BufReader<File>, CliError> {
     let unreadable = |error| CliError::Unreadable { file: file.to_owned(), error };
     File::open(file).map(BufReader::new).map_err(unreadable)
 }

@@ -9,14 +9,14 @@ use std::{
 
 use clap::Args;
 use serde::Serialize;
-use toolyard_server::{World, models::ModelBook};
+use toolyard_server::{ServerDependencies, models::ModelRegistry};
 
 use crate::{
-    cli::Context,
-    commands::Verdict,
-    config::{ConfigArgs, environment},
+    cli::CommandContext,
+    commands::CommandOutcome,
+    config::{ConfigArgs, env_variables},
     error::CliError,
-    output::Show,
+    output::RenderText,
 };
 
 /// The set that comes with the program.
@@ -33,7 +33,7 @@ Examples:
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
-pub(crate) struct ToolsArgs {
+pub(crate) struct EvalToolsArgs {
     #[command(flatten)]
     config: ConfigArgs,
     /// Which model; without it the one that a server would take
@@ -50,31 +50,31 @@ pub(crate) struct ToolsArgs {
 /// A report, as the agent writes it.
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Shown<T>(T);
+struct ToolEvalOutput<T>(T);
 
-impl<T: Serialize + std::fmt::Display> Show for Shown<T> {
-    fn text(&self) -> String {
+impl<T: Serialize + std::fmt::Display> RenderText for ToolEvalOutput<T> {
+    fn render_text(&self) -> String {
         self.0.to_string()
     }
 }
 
-pub(super) async fn run(cx: &Context, args: ToolsArgs) -> Result<Verdict, CliError> {
-    let config = args.config.load(Vec::new())?;
-    let world = World::of(&environment().collect::<Vec<_>>());
-    let book = Arc::new(ModelBook::new(&config, &world).map_err(CliError::Start)?);
-    let tools = open(args.tools.as_deref(), TOOLS)?;
-    let prompts = open(args.file.as_deref(), PROMPTS)?;
+pub(super) async fn eval_tools(cx: &CommandContext, args: EvalToolsArgs) -> Result<CommandOutcome, CliError> {
+    let config = args.config.load_config(Vec::new())?;
+    let world = ServerDependencies::with_environment(&env_variables().collect::<Vec<_>>());
+    let book = Arc::new(ModelRegistry::new(&config, &world).map_err(CliError::Start)?);
+    let tools = open_eval_file(args.tools.as_deref(), TOOLS)?;
+    let prompts = open_eval_file(args.file.as_deref(), PROMPTS)?;
     let report = book.measure_tools(args.model.as_deref(), tools, prompts).await.map_err(|error| {
         CliError::usage(
             error.to_string(),
             "look with `toolyard models --local` which models there are, and check the files if you named some",
         )
     })?;
-    cx.output.show(&Shown(report))?;
-    Ok(Verdict::Good)
+    cx.output.print_result(&ToolEvalOutput(report))?;
+    Ok(CommandOutcome::Success)
 }
 
-fn open(file: Option<&Path>, own: &'static str) -> Result<Box<dyn BufRead + Send>, CliError> {
+fn open_eval_file(file: Option<&Path>, own: &'static str) -> Result<Box<dyn BufRead + Send>, CliError> {
     let Some(file) = file else { return Ok(Box::new(own.as_bytes())) };
     let opened = File::open(file).map_err(|error| CliError::Unreadable { file: file.to_owned(), error })?;
     Ok(Box::new(BufReader::new(opened)))

@@ -2,10 +2,10 @@
 //! the connection is lost.
 
 mod connect;
+mod glasses_command;
 mod model;
 mod screen;
 mod session;
-mod typed;
 
 use std::{path::PathBuf, time::Duration};
 
@@ -13,15 +13,15 @@ use clap::Args;
 use tokio::io::{BufReader, Stdin, stdin};
 
 use self::{
-    model::Model,
-    session::{End, Glance, Session},
+    model::GlassesModel,
+    session::{DashboardGlance, GlassesSession, GlassesSessionEnd},
 };
-use super::Verdict;
+use super::CommandOutcome;
 use crate::{
-    cli::Context,
+    cli::CommandContext,
     error::CliError,
-    lines::{BoundedLines, Line},
-    signals::Signals,
+    lines::{BoundedLine, BoundedLines},
+    signals::SignalListener,
     socket::DialError,
 };
 
@@ -56,9 +56,9 @@ pub(crate) struct GlassesArgs {
 }
 
 /// What is typed. Once it has ended, nothing comes any more.
-pub(super) struct Keyboard(Option<BoundedLines<BufReader<Stdin>>>);
+pub(super) struct KeyboardInput(Option<BoundedLines<BufReader<Stdin>>>);
 
-impl Keyboard {
+impl KeyboardInput {
     fn new() -> Self {
         Self(Some(BoundedLines::new(BufReader::new(stdin()), MAX_TYPED_BYTES)))
     }
@@ -68,56 +68,57 @@ impl Keyboard {
         loop {
             let Some(lines) = &mut self.0 else { return std::future::pending().await };
             match lines.next().await {
-                Ok(Some(Line::Text(text))) => return text,
+                Ok(Some(BoundedLine::Text(text))) => return text,
                 // Nobody speaks that long at once.
-                Ok(Some(Line::TooLong)) => {}
+                Ok(Some(BoundedLine::TooLong)) => {}
                 Ok(None) | Err(_) => self.0 = None,
             }
         }
     }
 }
 
-pub(crate) async fn run(cx: &Context, args: GlassesArgs) -> Result<Verdict, CliError> {
+pub(crate) async fn run_glasses(cx: &CommandContext, args: GlassesArgs) -> Result<CommandOutcome, CliError> {
     let mut model = match &args.profile {
-        Some(file) => Model::custom(file)?,
-        None => Model::Known(args.model),
+        Some(file) => GlassesModel::from_profile(file)?,
+        None => GlassesModel::Known(args.model),
     };
-    let dialer = connect::dialer(cx)?;
-    let (mut keyboard, mut signals) = (Keyboard::new(), Signals::new().map_err(CliError::Runtime)?);
+    let dialer = connect::device_dialer(cx)?;
+    let (mut keyboard, mut signals) =
+        (KeyboardInput::new(), SignalListener::new().map_err(CliError::Runtime)?);
     let (mut wait, mut known) = (FIRST_WAIT, false);
     loop {
         let connected = tokio::select! {
             connected = dialer.dial() => connected,
-            () = signals.next() => return Ok(Verdict::Good),
+            () = signals.next() => return Ok(CommandOutcome::Success),
         };
         match connected {
             Ok(socket) => {
                 (wait, known) = (FIRST_WAIT, true);
-                let glance = Glance::default();
-                let session = Session { socket, output: cx.output, model: &mut model, glance };
+                let glance = DashboardGlance::default();
+                let session = GlassesSession { socket, output: cx.output, model: &mut model, glance };
                 match session.run(&mut keyboard, &mut signals).await? {
-                    End::Wanted => return Ok(Verdict::Good),
-                    End::Lost(why) => {
-                        cx.output.note(&format!("the connection was lost ({why}); trying again"))
+                    GlassesSessionEnd::Requested => return Ok(CommandOutcome::Success),
+                    GlassesSessionEnd::Lost(why) => {
+                        cx.output.print_note(&format!("the connection was lost ({why}); trying again"))
                     }
                 }
             }
             // Whoever was never let in has named the wrong server or user: trying again does not help.
             Err(error) if !known || matches!(error, DialError::Refused { .. }) => {
-                return Err(connect::told(&dialer, error));
+                return Err(connect::connect_error(&dialer, error));
             }
-            Err(error) => cx.output.note(&format!("{error}; trying again in {wait:?}")),
+            Err(error) => cx.output.print_note(&format!("{error}; trying again in {wait:?}")),
         }
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
-            () = signals.next() => return Ok(Verdict::Good),
-            () = quit(&mut keyboard) => return Ok(Verdict::Good),
+            () = signals.next() => return Ok(CommandOutcome::Success),
+            () = wait_for_quit(&mut keyboard) => return Ok(CommandOutcome::Success),
         }
         wait = (wait * 2).min(LONGEST_WAIT);
     }
 }
 
 /// Without a connection nobody hears what is typed, except the wish to leave.
-async fn quit(keyboard: &mut Keyboard) {
+async fn wait_for_quit(keyboard: &mut KeyboardInput) {
     while keyboard.next().await.trim() != "/quit" {}
 }

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use toolyard_protocol::{
     Problem,
-    device::{Capabilities, profile, profile_names},
+    device::{Capabilities, find_profile, profile_names},
     session::{
-        Fields, FromDevice,
+        FromDevice, MessageFields,
         device_messages::{DeviceProfile, GlassesConnection, GlassesStatus},
     },
 };
@@ -20,21 +20,21 @@ const MAX_PROFILE_BYTES: usize = 64 * 1024;
 
 /// Which glasses we are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Model {
+pub(super) enum GlassesModel {
     /// By name; the server knows what they can do, or filters nothing.
     Known(String),
     /// We say ourselves what they can do.
     Custom(Box<Capabilities>),
 }
 
-impl Model {
+impl GlassesModel {
     /// Glasses from a file.
-    pub(super) fn custom(file: &Path) -> Result<Self, CliError> {
+    pub(super) fn from_profile(file: &Path) -> Result<Self, CliError> {
         let wrong = |path: &str, message: String| CliError::Problems {
             what: file.display().to_string(),
             problems: vec![Problem::new(path, message)],
         };
-        let text = input::file(file, MAX_PROFILE_BYTES)?;
+        let text = input::read_text_file(file, MAX_PROFILE_BYTES)?;
         let capabilities: Capabilities =
             serde_json::from_str(&text).map_err(|error| wrong("", error.to_string()))?;
         if capabilities.model_name.trim().is_empty() {
@@ -51,9 +51,9 @@ impl Model {
     }
 
     /// What is worth knowing of the choice.
-    pub(super) fn remark(&self) -> Option<String> {
+    pub(super) fn profile_note(&self) -> Option<String> {
         match self {
-            Self::Known(name) if profile(name).is_none() => {
+            Self::Known(name) if find_profile(name).is_none() => {
                 let known = profile_names().collect::<Vec<_>>().join(", ");
                 Some(format!("`{name}` has no profile, so no tools are hidden; profiles: {known}"))
             }
@@ -62,12 +62,12 @@ impl Model {
     }
 
     /// How the device says it.
-    pub(super) fn introduction(&self) -> FromDevice {
+    pub(super) fn introduction_message(&self) -> FromDevice {
         match self {
             Self::Known(name) => FromDevice::GlassesConnectionState(GlassesConnection {
                 model_name: Some(name.clone()),
                 status: GlassesStatus::Connected,
-                rest: Fields::default(),
+                rest: MessageFields::default(),
             }),
             Self::Custom(capabilities) => FromDevice::DeviceProfile(Box::new(DeviceProfile {
                 model_name: capabilities.model_name.clone(),
@@ -83,21 +83,21 @@ mod tests {
 
     #[test]
     fn known_glasses_say_their_name_and_others_all() {
-        let known = Model::Known(DEFAULT.to_owned());
+        let known = GlassesModel::Known(DEFAULT.to_owned());
         assert_eq!(
-            known.introduction().to_text(),
+            known.introduction_message().to_text(),
             r#"{"type":"glasses_connection_state","modelName":"Even Realities G1","status":"CONNECTED"}"#
         );
-        assert_eq!(known.remark(), None);
-        assert!(Model::Known("Mine".to_owned()).remark().unwrap().contains("Mentra Live"));
+        assert_eq!(known.profile_note(), None);
+        assert!(GlassesModel::Known("Mine".to_owned()).profile_note().unwrap().contains("Mentra Live"));
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("p.json");
         std::fs::write(&file, r#"{"modelName":"Mine","hasCamera":true}"#).unwrap();
-        let custom = Model::custom(&file).unwrap();
+        let custom = GlassesModel::from_profile(&file).unwrap();
         assert_eq!(custom.name(), "Mine");
         assert!(
             custom
-                .introduction()
+                .introduction_message()
                 .to_text()
                 .starts_with(r#"{"type":"device_profile","modelName":"Mine","capabilities":{"#)
         );
@@ -109,9 +109,9 @@ mod tests {
         let file = folder.path().join("p.json");
         for text in ["{}", "[]", "x", r#"{"modelName":" "}"#] {
             std::fs::write(&file, text).unwrap();
-            assert!(matches!(Model::custom(&file), Err(CliError::Problems { .. })), "{text}");
+            assert!(matches!(GlassesModel::from_profile(&file), Err(CliError::Problems { .. })), "{text}");
         }
         std::fs::write(&file, " ".repeat(MAX_PROFILE_BYTES + 1)).unwrap();
-        assert!(matches!(Model::custom(&file), Err(CliError::TooLarge { .. })));
+        assert!(matches!(GlassesModel::from_profile(&file), Err(CliError::TooLarge { .. })));
     }
 }

@@ -1,6 +1,6 @@
 //! What the glasses show, drawn as a box of text.
 
-use toolyard_protocol::session::{Layout, View, device_messages::DeviceDisplay};
+use toolyard_protocol::session::{DisplayView, Layout, device_messages::DeviceDisplay};
 
 use crate::text;
 
@@ -10,41 +10,41 @@ const WIDTH: usize = 44;
 const MAX_LINES: usize = 20;
 
 /// A picture as lines.
-pub(super) fn draw(display: &DeviceDisplay) -> String {
+pub(super) fn draw_display(display: &DeviceDisplay) -> String {
     let view = match display.view {
-        View::Main => "",
-        View::Dashboard => ", dashboard",
+        DisplayView::Main => "",
+        DisplayView::Dashboard => ", dashboard",
     };
     let duration = display.duration_ms.map(|ms| format!(", for {} ms", ms)).unwrap_or_default();
-    let title = text::cut(&format!("{}{view}{duration}", display.package_name), WIDTH - 2);
-    framed(&title, &content(&display.layout))
+    let title = text::truncate_text(&format!("{}{view}{duration}", display.package_name), WIDTH - 2);
+    frame_lines(&title, &layout_lines(&display.layout))
 }
 
-fn content(layout: &Layout) -> Vec<String> {
+fn layout_lines(layout: &Layout) -> Vec<String> {
     let rule = || "─".repeat(WIDTH);
     match layout {
-        Layout::TextWall { text } => wrapped(text),
+        Layout::TextWall { text } => wrap_text(text),
         Layout::DoubleTextWall { top_text, bottom_text } => {
-            [wrapped(top_text), vec![rule()], wrapped(bottom_text)].concat()
+            [wrap_text(top_text), vec![rule()], wrap_text(bottom_text)].concat()
         }
-        Layout::ReferenceCard { title, text } => [wrapped(title), vec![rule()], wrapped(text)].concat(),
-        Layout::DashboardCard { left_text, right_text } => wrapped(&format!("{left_text} | {right_text}")),
+        Layout::ReferenceCard { title, text } => [wrap_text(title), vec![rule()], wrap_text(text)].concat(),
+        Layout::DashboardCard { left_text, right_text } => wrap_text(&format!("{left_text} | {right_text}")),
         Layout::BitmapView { data } => vec![format!("(a picture of {} bytes)", data.len() / 4 * 3)],
         Layout::BitmapAnimation { frames, .. } => vec![format!("({} pictures in turn)", frames.len())],
         Layout::ClearView => vec!["(nothing)".to_owned()],
         Layout::Unknown(fields) => {
             let kind = fields.get("layoutType").and_then(|kind| kind.as_str()).unwrap_or("?");
-            wrapped(&format!("(a layout that we do not know: {kind})"))
+            wrap_text(&format!("(a layout that we do not know: {kind})"))
         }
     }
 }
 
 /// The text in lines that fit.
-fn wrapped(text: &str) -> Vec<String> {
-    text.lines().flat_map(|line| wrap(&text::line(line))).collect()
+fn wrap_text(text: &str) -> Vec<String> {
+    text.lines().flat_map(|line| wrap_line(&text::sanitize_line(line))).collect()
 }
 
-fn wrap(line: &str) -> Vec<String> {
+fn wrap_line(line: &str) -> Vec<String> {
     let (mut lines, mut current) = (Vec::new(), String::new());
     for word in line.split(' ') {
         let mut word: Vec<char> = word.chars().collect();
@@ -63,7 +63,7 @@ fn wrap(line: &str) -> Vec<String> {
     lines
 }
 
-fn framed(title: &str, lines: &[String]) -> String {
+fn frame_lines(title: &str, lines: &[String]) -> String {
     let top = format!("┌ {title} {}┐", "─".repeat(WIDTH - title.chars().count()));
     let mut lines = lines.to_vec();
     if lines.len() > MAX_LINES {
@@ -81,12 +81,12 @@ mod tests {
 
     fn display(layout: Layout) -> DeviceDisplay {
         let package_name = "com.example.todo".parse().unwrap();
-        DeviceDisplay { package_name, view: View::Main, layout, duration_ms: None, timestamp: None }
+        DeviceDisplay { package_name, view: DisplayView::Main, layout, duration_ms: None, timestamp: None }
     }
 
     #[test]
     fn a_text_stands_in_a_frame() {
-        let drawn = draw(&display(Layout::TextWall { text: "1. buy milk\n2. call Bob".to_owned() }));
+        let drawn = draw_display(&display(Layout::TextWall { text: "1. buy milk\n2. call Bob".to_owned() }));
         let expected = "\
 ┌ com.example.todo ────────────────────────────┐
 │ 1. buy milk                                  │
@@ -107,7 +107,7 @@ mod tests {
             Layout::ClearView,
             Layout::Unknown(serde_json::Map::new()),
         ] {
-            let drawn = draw(&display(layout));
+            let drawn = draw_display(&display(layout));
             assert!(drawn.lines().all(|line| line.chars().count() == WIDTH + 4), "{drawn}");
             assert!(!drawn.contains('\u{1b}'));
         }
@@ -117,17 +117,18 @@ mod tests {
     fn a_dashboard_says_what_it_is_and_for_how_long() {
         let card =
             Layout::DashboardCard { left_text: "10:42\u{1b}[2J".to_owned(), right_text: "80 %".to_owned() };
-        let dashboard = DeviceDisplay { view: View::Dashboard, duration_ms: Some(5_000), ..display(card) };
+        let dashboard =
+            DeviceDisplay { view: DisplayView::Dashboard, duration_ms: Some(5_000), ..display(card) };
         let expected = "\
 ┌ com.example.todo, dashboard, for 5000 ms ────┐
 │ 10:42 [2J | 80 %                             │
 └──────────────────────────────────────────────┘";
-        assert_eq!(draw(&dashboard), expected);
+        assert_eq!(draw_display(&dashboard), expected);
     }
 
     #[test]
     fn a_flood_of_lines_is_cut() {
-        let drawn = draw(&display(Layout::TextWall { text: "x\n".repeat(1_000) }));
+        let drawn = draw_display(&display(Layout::TextWall { text: "x\n".repeat(1_000) }));
         assert_eq!(drawn.lines().count(), MAX_LINES + 2);
         assert!(drawn.contains("│ …"));
     }

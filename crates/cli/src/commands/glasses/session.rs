@@ -11,20 +11,23 @@ use tokio_tungstenite::tungstenite::{
 };
 use toolyard_protocol::{
     session::{
-        Fields, FromDevice, Layout, Malformed, ToDevice, View,
+        DisplayView, FromDevice, Layout, MalformedMessage, MessageFields, ToDevice,
         audio::{AudioPlayResponse, DeviceAudioPlayRequest},
         device_messages::DeviceDisplay,
     },
-    stream::{Event, StreamKind},
+    stream::{StreamEvent, StreamKind},
 };
 
 use super::{
-    HELP, Keyboard,
-    model::Model,
+    HELP, KeyboardInput,
+    glasses_command::{self, GlassesCommand},
+    model::GlassesModel,
     screen,
-    typed::{self, Deed},
 };
-use crate::{error::CliError, output::Output, signals::Signals, socket::Socket, text, typed::Typed};
+use crate::{
+    error::CliError, output::CliOutput, signals::SignalListener, socket::ServerSocket, text,
+    typed_line::TypedLine,
+};
 
 /// How often we ask whether the server is there.
 const PING: Duration = Duration::from_secs(5);
@@ -37,157 +40,166 @@ const WRITE: Duration = Duration::from_secs(5);
 const NO_CAMERA: &str = "this simulator has no camera";
 
 /// How a connection ended.
-pub(super) enum End {
+pub(super) enum GlassesSessionEnd {
     /// We wanted it.
-    Wanted,
+    Requested,
     /// It broke.
     Lost(String),
 }
 
 /// One connection.
-pub(super) struct Session<'a> {
-    pub(super) socket: Socket,
-    pub(super) output: Output,
-    pub(super) model: &'a mut Model,
-    pub(super) glance: Glance,
+pub(super) struct GlassesSession<'a> {
+    pub(super) socket: ServerSocket,
+    pub(super) output: CliOutput,
+    pub(super) model: &'a mut GlassesModel,
+    pub(super) glance: DashboardGlance,
 }
 
 /// Where the wearer looks, and what is there.
 #[derive(Debug, Default)]
-pub(super) struct Glance {
+pub(super) struct DashboardGlance {
     head_up: bool,
     dashboard: Option<DeviceDisplay>,
 }
 
 /// What comes next.
-enum Step {
-    Go,
+enum GlassesStep {
+    Continue,
     Leave,
     Lost(String),
 }
 
-impl Session<'_> {
+impl GlassesSession<'_> {
     /// Runs it to its end. After an error it makes no sense to come back.
     pub(super) async fn run(
         mut self,
-        keyboard: &mut Keyboard,
-        signals: &mut Signals,
-    ) -> Result<End, CliError> {
+        keyboard: &mut KeyboardInput,
+        signals: &mut SignalListener,
+    ) -> Result<GlassesSessionEnd, CliError> {
         let mut pings = interval(PING);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut last_word = Instant::now();
-        let mut step = self.wear().await;
+        let mut step = self.announce_model().await;
         loop {
             match step {
-                Step::Go => {}
-                Step::Leave => return Ok(self.leave().await),
-                Step::Lost(why) => return Ok(End::Lost(why)),
+                GlassesStep::Continue => {}
+                GlassesStep::Leave => return Ok(self.close_session().await),
+                GlassesStep::Lost(why) => return Ok(GlassesSessionEnd::Lost(why)),
             }
             step = tokio::select! {
                 message = self.socket.next() => {
                     last_word = Instant::now();
-                    self.heard(message).await?
+                    self.handle_frame(message).await?
                 }
-                line = keyboard.next() => self.typed(&line).await?,
-                () = signals.next() => Step::Leave,
+                line = keyboard.next() => self.handle_line(&line).await?,
+                () = signals.next() => GlassesStep::Leave,
                 _ = pings.tick() => match last_word.elapsed() > SILENCE {
-                    true => Step::Lost(format!("no word from the server for {SILENCE:?}")),
-                    false => self.send(&FromDevice::Ping).await,
+                    true => GlassesStep::Lost(format!("no word from the server for {SILENCE:?}")),
+                    false => self.send_message(&FromDevice::Ping).await,
                 },
             };
         }
     }
 
     /// Says which glasses we are.
-    async fn wear(&mut self) -> Step {
-        if let Some(remark) = self.model.remark() {
-            self.output.note(&remark);
+    async fn announce_model(&mut self) -> GlassesStep {
+        if let Some(remark) = self.model.profile_note() {
+            self.output.print_note(&remark);
         }
-        let introduction = self.model.introduction();
-        self.send(&introduction).await
+        let introduction = self.model.introduction_message();
+        self.send_message(&introduction).await
     }
 
-    async fn heard(&mut self, message: Option<Result<Message, SocketError>>) -> Result<Step, CliError> {
+    async fn handle_frame(
+        &mut self,
+        message: Option<Result<Message, SocketError>>,
+    ) -> Result<GlassesStep, CliError> {
         match message {
-            Some(Ok(Message::Text(text))) => self.told(&text).await,
+            Some(Ok(Message::Text(text))) => self.handle_message(&text).await,
             // Whoever came back after a proper end would throw out the device that took our place, and it us.
             Some(Ok(Message::Close(Some(CloseFrame { code: CloseCode::Normal, reason })))) => {
                 Err(CliError::DeviceClosed(reason.to_string()))
             }
             Some(Ok(Message::Close(frame))) => {
                 let why = frame.map(|frame| format!("{} {}", frame.code, frame.reason)).unwrap_or_default();
-                Ok(Step::Lost(format!("the server closed it: {}", text::line(&why))))
+                Ok(GlassesStep::Lost(format!("the server closed it: {}", text::sanitize_line(&why))))
             }
             Some(Ok(Message::Binary(_) | Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {
-                Ok(Step::Go)
+                Ok(GlassesStep::Continue)
             }
-            Some(Err(error)) => Ok(Step::Lost(error.to_string())),
-            None => Ok(Step::Lost("it ended".to_owned())),
+            Some(Err(error)) => Ok(GlassesStep::Lost(error.to_string())),
+            None => Ok(GlassesStep::Lost("it ended".to_owned())),
         }
     }
 
     /// Shows a message, and answers it where an answer is due.
-    async fn told(&mut self, message: &str) -> Result<Step, CliError> {
-        let read = ToDevice::read(message);
+    async fn handle_message(&mut self, message: &str) -> Result<GlassesStep, CliError> {
+        let read = ToDevice::parse(message);
         if self.output.is_json() {
             // Written anew, because a message may be on many lines.
             if let Ok(value) = serde_json::from_str::<Value>(message) {
-                self.output.line(&value.to_string())?;
+                self.output.print_line(&value.to_string())?;
             }
-        } else if let Some(shown) = self.shown(&read) {
-            self.output.line(&shown)?;
+        } else if let Some(shown) = self.describe_message(&read) {
+            self.output.print_line(&shown)?;
         }
         match read {
-            Ok(ToDevice::AudioPlayRequest(request)) => Ok(self.played(&request).await),
-            Ok(ToDevice::DisplayEvent(display)) if display.view == View::Dashboard => {
+            Ok(ToDevice::AudioPlayRequest(request)) => Ok(self.confirm_playback(&request).await),
+            Ok(ToDevice::DisplayEvent(display)) if display.view == DisplayView::Dashboard => {
                 self.glance.dashboard = Some(display).filter(|display| display.layout != Layout::ClearView);
-                Ok(Step::Go)
+                Ok(GlassesStep::Continue)
             }
             // What this simulator has not, it says; an app that waits for it would wait in vain.
             Ok(ToDevice::PhotoRequest(request)) => {
                 let error = json!({ "code": "CAMERA_INIT_FAILED", "message": NO_CAMERA });
-                let answer = answer_to(&request, json!({ "success": false, "error": error }));
-                Ok(self.send(&FromDevice::PhotoResponse(answer)).await)
+                let answer = response_fields(&request, json!({ "success": false, "error": error }));
+                Ok(self.send_message(&FromDevice::PhotoResponse(answer)).await)
             }
             Ok(ToDevice::RgbLedControl(request)) => {
-                let answer = answer_to(&request, json!({ "success": true }));
-                Ok(self.send(&FromDevice::RgbLedControlResponse(answer)).await)
+                let answer = response_fields(&request, json!({ "success": true }));
+                Ok(self.send_message(&FromDevice::RgbLedControlResponse(answer)).await)
             }
             Ok(ToDevice::StartStream(request)) => {
-                let answer = answer_to(&request, json!({ "status": "error", "errorDetails": NO_CAMERA }));
-                Ok(self.send(&FromDevice::RtmpStreamStatus(answer)).await)
+                let answer =
+                    response_fields(&request, json!({ "status": "error", "errorDetails": NO_CAMERA }));
+                Ok(self.send_message(&FromDevice::RtmpStreamStatus(answer)).await)
             }
             Ok(ToDevice::ConnectionError(refusal) | ToDevice::AuthError(refusal)) => {
                 Err(CliError::DeviceRefused(refusal.message))
             }
-            _ => Ok(Step::Go),
+            _ => Ok(GlassesStep::Continue),
         }
     }
 
     /// The message for people; none where there is nothing to see.
-    fn shown(&self, message: &Result<ToDevice, Malformed>) -> Option<String> {
+    fn describe_message(&self, message: &Result<ToDevice, MalformedMessage>) -> Option<String> {
         let message = match message {
             Ok(message) => message,
             Err(error) => {
-                return Some(format!("[a message that cannot be read: {}]", text::line(&error.to_string())));
+                return Some(format!(
+                    "[a message that cannot be read: {}]",
+                    text::sanitize_line(&error.to_string())
+                ));
             }
         };
         Some(match message {
             // The dashboard is seen while the wearer looks up.
-            ToDevice::DisplayEvent(display) if display.view == View::Dashboard && !self.glance.head_up => {
+            ToDevice::DisplayEvent(display)
+                if display.view == DisplayView::Dashboard && !self.glance.head_up =>
+            {
                 return None;
             }
-            ToDevice::DisplayEvent(display) => screen::draw(display),
+            ToDevice::DisplayEvent(display) => screen::draw_display(display),
             ToDevice::DashboardModeChange(change) => {
-                format!("[dashboard mode: {}]", text::line(change.text("mode").unwrap_or("?")))
+                format!("[dashboard mode: {}]", text::sanitize_line(change.str_field("mode").unwrap_or("?")))
             }
-            ToDevice::AudioPlayRequest(request) => spoken(request),
+            ToDevice::AudioPlayRequest(request) => describe_audio(request),
             ToDevice::ConnectionAck(ack) => {
                 let who = ack.session_id.as_deref().unwrap_or("somebody");
                 format!(
                     "[connected as {}, wearing {}; /help says what to type]",
-                    text::line(who),
-                    text::line(self.model.name())
+                    text::sanitize_line(who),
+                    text::sanitize_line(self.model.name())
                 )
             }
             ToDevice::AppStarted(app) => format!("[{} started]", app.package_name),
@@ -216,72 +228,74 @@ impl Session<'_> {
     }
 
     /// The line was read out, so the sound is over.
-    async fn played(&mut self, request: &DeviceAudioPlayRequest) -> Step {
+    async fn confirm_playback(&mut self, request: &DeviceAudioPlayRequest) -> GlassesStep {
         let answer = AudioPlayResponse {
             request_id: request.request.request_id.clone(),
             success: true,
             error: None,
             duration: None,
         };
-        self.send(&FromDevice::AudioPlayResponse(answer)).await
+        self.send_message(&FromDevice::AudioPlayResponse(answer)).await
     }
 
-    async fn typed(&mut self, line: &str) -> Result<Step, CliError> {
-        match typed::read(line) {
-            Ok(Typed::Words(words)) => Ok(self.send(&typed::heard(words)).await),
-            Ok(Typed::Order(Deed::Send(message))) => {
-                self.look(&message)?;
-                Ok(self.send(&message).await)
+    async fn handle_line(&mut self, line: &str) -> Result<GlassesStep, CliError> {
+        match glasses_command::parse_glasses_line(line) {
+            Ok(TypedLine::PlainText(words)) => {
+                Ok(self.send_message(&glasses_command::transcription_message(words)).await)
             }
-            Ok(Typed::Order(Deed::Wear(model))) => {
+            Ok(TypedLine::Command(GlassesCommand::Send(message))) => {
+                self.update_head(&message)?;
+                Ok(self.send_message(&message).await)
+            }
+            Ok(TypedLine::Command(GlassesCommand::Wear(model))) => {
                 *self.model = model;
-                Ok(self.wear().await)
+                Ok(self.announce_model().await)
             }
-            Ok(Typed::Help) => {
-                self.output.note(HELP);
-                Ok(Step::Go)
+            Ok(TypedLine::Help) => {
+                self.output.print_note(HELP);
+                Ok(GlassesStep::Continue)
             }
-            Ok(Typed::Quit) => Ok(Step::Leave),
-            Ok(Typed::Nothing) => Ok(Step::Go),
+            Ok(TypedLine::Quit) => Ok(GlassesStep::Leave),
+            Ok(TypedLine::Empty) => Ok(GlassesStep::Continue),
             Err(why) => {
-                self.output.note(&why);
-                Ok(Step::Go)
+                self.output.print_note(&why);
+                Ok(GlassesStep::Continue)
             }
         }
     }
 
     /// The dashboard is shown when the wearer looks up.
-    fn look(&mut self, message: &FromDevice) -> Result<(), CliError> {
+    fn update_head(&mut self, message: &FromDevice) -> Result<(), CliError> {
         let FromDevice::Event(event) = message else { return Ok(()) };
-        if event.event != Event::Plain(StreamKind::HeadPosition) {
+        if event.event != StreamEvent::Plain(StreamKind::HeadPosition) {
             return Ok(());
         }
-        self.glance.head_up = event.text("position").is_some_and(|position| position == "up");
+        self.glance.head_up = event.str_field("position").is_some_and(|position| position == "up");
         match &self.glance.dashboard {
             Some(dashboard) if self.glance.head_up && !self.output.is_json() => {
-                self.output.line(&screen::draw(dashboard))
+                self.output.print_line(&screen::draw_display(dashboard))
             }
             _ => Ok(()),
         }
     }
 
-    async fn send(&mut self, message: &FromDevice) -> Step {
+    async fn send_message(&mut self, message: &FromDevice) -> GlassesStep {
         match timeout(WRITE, self.socket.send(Message::text(message.to_text()))).await {
-            Ok(Ok(())) => Step::Go,
-            Ok(Err(error)) => Step::Lost(error.to_string()),
-            Err(_) => Step::Lost(format!("nothing could be sent for {WRITE:?}")),
+            Ok(Ok(())) => GlassesStep::Continue,
+            Ok(Err(error)) => GlassesStep::Lost(error.to_string()),
+            Err(_) => GlassesStep::Lost(format!("nothing could be sent for {WRITE:?}")),
         }
     }
 
     /// Says goodbye, so that the server need not wait to notice.
-    async fn leave(mut self) -> End {
+    async fn close_session(mut self) -> GlassesSessionEnd {
         let _ = timeout(WRITE, self.socket.close(None)).await;
-        End::Wanted
+        GlassesSessionEnd::Requested
     }
 }
 
 /// The fields of an answer, under the id of its request.
-fn answer_to(request: &Fields, answer: Value) -> Fields {
+fn response_fields(request: &MessageFields, answer: Value) -> MessageFields {
     let mut fields = match answer {
         Value::Object(fields) => fields,
         _ => Map::new(),
@@ -291,13 +305,13 @@ fn answer_to(request: &Fields, answer: Value) -> Fields {
             fields.insert(name.to_owned(), id.clone());
         }
     }
-    Fields(fields)
+    MessageFields(fields)
 }
 
-fn spoken(request: &DeviceAudioPlayRequest) -> String {
+fn describe_audio(request: &DeviceAudioPlayRequest) -> String {
     let package = &request.package_name;
     match &request.text {
-        Some(words) => format!("♪ {package} says: {}", text::block(words)),
-        None => format!("♪ {package} plays {}", text::line(&request.request.audio_url)),
+        Some(words) => format!("♪ {package} says: {}", text::sanitize_block(words)),
+        None => format!("♪ {package} plays {}", text::sanitize_line(&request.request.audio_url)),
     }
 }

@@ -10,8 +10,8 @@ use serde::Serialize;
 use toolyard_protocol::Problem;
 use toolyard_trust::{KeyError, PublicKey, SecretKey};
 
-use super::Verdict;
-use crate::{cli::Context, error::CliError, input};
+use super::CommandOutcome;
+use crate::{cli::CommandContext, error::CliError, input};
 
 /// Largest key file that is read.
 const MAX_KEY_FILE_BYTES: usize = 16 * 1024;
@@ -28,15 +28,15 @@ Examples:
 #[command(after_help = HELP)]
 pub(crate) enum KeysCommand {
     /// Make a key: a secret file, and a public one beside it
-    New(new::NewArgs),
+    New(new::KeysNewArgs),
     /// Show the public half of a key, and its id
-    Show(show::ShowArgs),
+    Show(show::KeysShowArgs),
 }
 
 /// The half of a key that everybody may know, as it stands in key lists.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Shown {
+struct PublicKeyDetails {
     key_id: String,
     alg: &'static str,
     /// SPKI in base64.
@@ -49,28 +49,33 @@ struct Shown {
     public_file: Option<PathBuf>,
 }
 
-impl Shown {
+impl PublicKeyDetails {
     fn new(key: PublicKey) -> Self {
         let (key_id, alg) = (key.id().to_string(), key.alg());
         Self { key_id, alg, key, owner: None, secret_file: None, public_file: None }
     }
 }
 
-pub(crate) fn run(cx: &Context, command: KeysCommand) -> Result<Verdict, CliError> {
+pub(crate) fn run_keys_command(
+    cx: &CommandContext,
+    command: KeysCommand,
+) -> Result<CommandOutcome, CliError> {
     match command {
-        KeysCommand::New(args) => new::run(cx, args),
-        KeysCommand::Show(args) => show::run(cx, &args),
+        KeysCommand::New(args) => new::create_key(cx, args),
+        KeysCommand::Show(args) => show::show_key(cx, &args),
     }
 }
 
 /// The secret key in a file.
-pub(crate) fn secret(path: &Path) -> Result<SecretKey, CliError> {
-    SecretKey::from_pem(&input::file(path, MAX_KEY_FILE_BYTES)?).map_err(|error| bad_key(path, error))
+pub(crate) fn read_secret_key(path: &Path) -> Result<SecretKey, CliError> {
+    SecretKey::from_pem(&input::read_text_file(path, MAX_KEY_FILE_BYTES)?)
+        .map_err(|error| bad_key(path, error))
 }
 
 /// The public key in a file. Of a secret one nothing is used, so that nobody gets into the habit of passing it around.
-pub(crate) fn public(path: &Path) -> Result<PublicKey, CliError> {
-    PublicKey::from_pem(&input::file(path, MAX_KEY_FILE_BYTES)?).map_err(|error| bad_key(path, error))
+pub(crate) fn read_public_key(path: &Path) -> Result<PublicKey, CliError> {
+    PublicKey::from_pem(&input::read_text_file(path, MAX_KEY_FILE_BYTES)?)
+        .map_err(|error| bad_key(path, error))
 }
 
 fn bad_key(path: &Path, error: KeyError) -> CliError {

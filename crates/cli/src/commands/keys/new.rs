@@ -5,16 +5,16 @@ use std::{ffi::OsString, path::PathBuf};
 use clap::Args;
 use serde::Serialize;
 use toolyard_protocol::Problem;
-use toolyard_server::World;
+use toolyard_server::ServerDependencies;
 use toolyard_trust::{KeyError, SecretKey};
 
-use super::Shown;
+use super::PublicKeyDetails;
 use crate::{
-    cli::Context,
-    commands::Verdict,
+    cli::CommandContext,
+    commands::CommandOutcome,
     error::CliError,
-    new_file::{self, Readers},
-    output::Show,
+    new_file::{self, FileAccess},
+    output::RenderText,
     text,
 };
 
@@ -29,7 +29,7 @@ Examples:
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
-pub(crate) struct NewArgs {
+pub(crate) struct KeysNewArgs {
     /// Where the secret key goes; the public one goes beside it, with `.pub` at the end. Nothing is overwritten
     #[arg(long, value_name = "FILE", default_value = "plugin.key")]
     out: PathBuf,
@@ -40,13 +40,13 @@ pub(crate) struct NewArgs {
 
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Made(Shown);
+struct NewSigningKeyOutput(PublicKeyDetails);
 
-impl Show for Made {
-    fn text(&self) -> String {
+impl RenderText for NewSigningKeyOutput {
+    fn render_text(&self) -> String {
         let Self(shown) = self;
         let file = |path: &Option<PathBuf>| {
-            path.as_ref().map(|path| text::line(&path.display().to_string())).unwrap_or_default()
+            path.as_ref().map(|path| text::sanitize_line(&path.display().to_string())).unwrap_or_default()
         };
         format!(
             "made the key {}\nsecret, for you alone: {}\npublic, for everybody: {}\n{}",
@@ -58,25 +58,25 @@ impl Show for Made {
     }
 }
 
-pub(super) fn run(cx: &Context, args: NewArgs) -> Result<Verdict, CliError> {
+pub(super) fn create_key(cx: &CommandContext, args: KeysNewArgs) -> Result<CommandOutcome, CliError> {
     let mut public_file = OsString::from(&args.out);
     public_file.push(".pub");
     let public_file = PathBuf::from(public_file);
     if public_file.exists() {
-        return Err(new_file::there(&public_file));
+        return Err(new_file::already_exists(&public_file));
     }
     let mut seed = [0; 32];
-    World::default().ids.fill(&mut seed);
-    let key = SecretKey::from_seed(&seed).map_err(unusable)?;
-    let secret = key.to_pem().map_err(unusable)?;
-    new_file::make(&args.out, secret.expose(), Readers::Owner)?;
-    new_file::make(&public_file, &key.public().to_pem(), Readers::Usual)?;
-    let mut shown = Shown::new(key.public());
+    ServerDependencies::default().ids.fill_random(&mut seed);
+    let key = SecretKey::from_seed(&seed).map_err(key_generation_error)?;
+    let secret = key.to_pem().map_err(key_generation_error)?;
+    new_file::create_file(&args.out, secret.expose(), FileAccess::OwnerOnly)?;
+    new_file::create_file(&public_file, &key.public_key().to_pem(), FileAccess::SystemDefault)?;
+    let mut shown = PublicKeyDetails::new(key.public_key());
     (shown.owner, shown.secret_file, shown.public_file) = (args.owner, Some(args.out), Some(public_file));
-    cx.output.show(&Made(shown))?;
-    Ok(Verdict::Good)
+    cx.output.print_result(&NewSigningKeyOutput(shown))?;
+    Ok(CommandOutcome::Success)
 }
 
-fn unusable(error: KeyError) -> CliError {
+fn key_generation_error(error: KeyError) -> CliError {
     CliError::Problems { what: "the new key".to_owned(), problems: vec![Problem::new("", error.to_string())] }
 }

@@ -15,14 +15,14 @@ use toolyard_protocol::{
 };
 
 use super::{
-    patience::Patience,
-    talk::{Step, Talk},
-    wire::{Connect, NoConnection, ended, write},
+    reconnect::ReconnectPolicy,
+    resumable_session::{ClientMessageAction, ResumableSession},
+    wire::{ServerConnector, StdioConnectError, close_reason, send_queued},
 };
 use crate::{
     error::CliError,
-    lines::{BoundedLines, Line},
-    output::Output,
+    lines::{BoundedLine, BoundedLines},
+    output::CliOutput,
     text,
 };
 
@@ -38,12 +38,12 @@ const GOODBYE: Duration = Duration::from_secs(2);
 const LAST_ANSWERS: Duration = Duration::from_secs(60);
 
 /// A client on one side.
-pub(super) struct Bridge<R> {
+pub(super) struct StdioBridge<R> {
     lines: BoundedLines<R>,
     limit: usize,
     out: mpsc::Sender<JsonLine>,
-    output: Output,
-    talk: Talk,
+    output: CliOutput,
+    session: ResumableSession,
     /// What the client said while there was no connection.
     waiting: VecDeque<String>,
     /// When the client said its last word.
@@ -51,102 +51,107 @@ pub(super) struct Bridge<R> {
 }
 
 /// How a connection ended.
-enum End {
+enum BridgeEnd {
     /// Nothing is left to be said.
-    Over,
+    Finished,
     /// It broke.
     Lost(String),
 }
 
-impl<R: AsyncBufRead + Unpin> Bridge<R> {
+impl<R: AsyncBufRead + Unpin> StdioBridge<R> {
     /// A client whose messages are one line each, of at most so many bytes; what it is to hear goes to `out`.
-    pub(super) fn new(from: R, limit: usize, out: mpsc::Sender<JsonLine>, output: Output) -> Self {
+    pub(super) fn new(from: R, limit: usize, out: mpsc::Sender<JsonLine>, output: CliOutput) -> Self {
         Self {
             lines: BoundedLines::new(from, limit),
             limit,
             out,
             output,
-            talk: Talk::default(),
+            session: ResumableSession::default(),
             waiting: VecDeque::new(),
             ended: None,
         }
     }
 
     /// Runs until the client has said its last word and has heard the answers, or the server is gone for good.
-    pub(super) async fn run<C: Connect>(mut self, server: &C) -> Result<(), CliError> {
+    pub(super) async fn run<C: ServerConnector>(mut self, server: &C) -> Result<(), CliError> {
         let mut socket = match server.dial().await {
             Ok(socket) => socket,
             // Whoever was never let in has named the wrong server or user: trying again does not help.
-            Err(NoConnection::NotNow(error) | NoConnection::Never(error)) => return Err(error),
+            Err(StdioConnectError::Temporary(error) | StdioConnectError::Permanent(error)) => {
+                return Err(error);
+            }
         };
-        let mut patience = Patience::default();
+        let mut patience = ReconnectPolicy::default();
         loop {
             let since = Instant::now();
-            let why = match self.carry(socket).await {
-                End::Over => return Ok(()),
-                End::Lost(why) => text::line(&why),
+            let why = match self.run_connection(socket).await {
+                BridgeEnd::Finished => return Ok(()),
+                BridgeEnd::Lost(why) => text::sanitize_line(&why),
             };
             patience.connection_lasted(since.elapsed());
-            if patience.is_over() {
+            if patience.is_exhausted() {
                 self.give_up().await;
                 return Err(CliError::ConnectionLost(why));
             }
-            self.output.note(&format!("the connection was lost ({why}); trying again"));
-            for message in self.talk.lost() {
-                self.say(message).await;
+            self.output.print_note(&format!("the connection was lost ({why}); trying again"));
+            for message in self.session.on_connection_lost() {
+                self.send_to_client(message).await;
             }
-            match self.come_back(server, &mut patience).await? {
+            match self.reconnect(server, &mut patience).await? {
                 Some(again) => socket = again,
                 None => return Ok(()),
             }
-            self.output.note("the connection is back");
-            for message in self.talk.missed() {
-                self.say(message).await;
+            self.output.print_note("the connection is back");
+            for message in self.session.missed_notifications() {
+                self.send_to_client(message).await;
             }
         }
     }
 
     /// One connection, from its first message to its last.
-    async fn carry<S: AsyncRead + AsyncWrite + Unpin>(&mut self, socket: WebSocketStream<S>) -> End {
+    async fn run_connection<S: AsyncRead + AsyncWrite + Unpin>(
+        &mut self,
+        socket: WebSocketStream<S>,
+    ) -> BridgeEnd {
         let (sink, stream) = socket.split();
         let (to_server, queue) = mpsc::channel(QUEUE);
-        let writing = write(sink, queue);
+        let writing = send_queued(sink, queue);
         tokio::pin!(writing);
         // Side by side, so that a message that goes out slowly does not keep us from reading.
         let end = tokio::select! {
-            end = self.exchange(stream, to_server) => end,
-            why = &mut writing => return End::Lost(why),
+            end = self.exchange_messages(stream, to_server) => end,
+            why = &mut writing => return BridgeEnd::Lost(why),
         };
-        if let End::Over = end {
+        if let BridgeEnd::Finished = end {
             let _ = timeout(GOODBYE, writing).await;
         }
         end
     }
 
-    async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
+    async fn exchange_messages<S: AsyncRead + AsyncWrite + Unpin>(
         &mut self,
         mut stream: SplitStream<WebSocketStream<S>>,
         to_server: mpsc::Sender<Message>,
-    ) -> End {
-        for line in self.talk.again() {
+    ) -> BridgeEnd {
+        for line in self.session.replay_messages() {
             let _ = to_server.send(Message::text(line)).await;
         }
         while let Some(line) = self.waiting.pop_front() {
-            if let Some(line) = self.heard(line).await {
+            if let Some(line) = self.handle_client_message(line).await {
                 let _ = to_server.send(Message::text(line)).await;
             }
         }
         let (out, mut pings, mut last_word) = (self.out.clone(), interval(PING), Instant::now());
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            if self.ended.is_some() && self.talk.is_idle() {
-                return End::Over;
+            if self.ended.is_some() && self.session.is_idle() {
+                return BridgeEnd::Finished;
             }
             let late = self.ended.map(|ended| ended + LAST_ANSWERS);
             // Nothing is read for which there is no room, and each direction has its own.
             tokio::select! {
                 (room, line) = with_room(&to_server, self.lines.next()), if self.ended.is_none() => {
-                    if let Some(line) = self.line(line).await && let Some(room) = room {
+                    if let Some(line) = self.handle_client_line(line).await && let Some(room) = room {
                         room.send(Message::text(line));
                     }
                 }
@@ -154,12 +159,12 @@ impl<R: AsyncBufRead + Unpin> Bridge<R> {
                     last_word = Instant::now();
                     match message {
                         Some(Ok(Message::Text(text))) => {
-                            if self.talk.server_says(&text) && let Some(room) = room {
+                            if self.session.on_server_message(&text) && let Some(room) = room {
                                 room.send(JsonLine::from_json(text.as_str()));
                             }
                         }
-                        message => if let Some(why) = ended(message) {
-                            return End::Lost(why);
+                        message => if let Some(why) = close_reason(message) {
+                            return BridgeEnd::Lost(why);
                         },
                     }
                 }
@@ -169,26 +174,30 @@ impl<R: AsyncBufRead + Unpin> Bridge<R> {
                         last_word = Instant::now();
                     }
                     if last_word.elapsed() > SILENCE {
-                        return End::Lost(format!("no word from the server for {SILENCE:?}"));
+                        return BridgeEnd::Lost(format!("no word from the server for {SILENCE:?}"));
                     }
                     // Where there is no room, there is enough to be sent anyway.
                     let _ = to_server.try_send(Message::Ping(bytes::Bytes::new()));
                 }
-                () = until(late) => {
+                () = wait_until(late) => {
                     self.give_up().await;
-                    return End::Over;
+                    return BridgeEnd::Finished;
                 }
             }
         }
     }
 
     /// A line of the client, or its end. What the server is to hear of it.
-    async fn line(&mut self, line: std::io::Result<Option<Line>>) -> Option<String> {
+    async fn handle_client_line(&mut self, line: std::io::Result<Option<BoundedLine>>) -> Option<String> {
         match line {
-            Ok(Some(Line::Text(text))) => self.heard(text).await,
-            Ok(Some(Line::TooLong)) => {
+            Ok(Some(BoundedLine::Text(text))) => self.handle_client_message(text).await,
+            Ok(Some(BoundedLine::TooLong)) => {
                 let text = format!("a message has at most {} bytes", self.limit);
-                self.say(message::error(None, &RpcError::new(RpcError::INVALID_REQUEST, text))).await;
+                self.send_to_client(message::write_error(
+                    None,
+                    &RpcError::new(RpcError::INVALID_REQUEST, text),
+                ))
+                .await;
                 None
             }
             Ok(None) | Err(_) => {
@@ -198,67 +207,67 @@ impl<R: AsyncBufRead + Unpin> Bridge<R> {
         }
     }
 
-    async fn heard(&mut self, line: String) -> Option<String> {
+    async fn handle_client_message(&mut self, line: String) -> Option<String> {
         if line.trim().is_empty() {
             return None;
         }
-        match self.talk.client_says(&line) {
-            Step::Pass => Some(line),
-            Step::Drop => None,
-            Step::Answer(answer) => {
-                self.say(answer).await;
+        match self.session.on_client_message(&line) {
+            ClientMessageAction::Forward => Some(line),
+            ClientMessageAction::Drop => None,
+            ClientMessageAction::Respond(answer) => {
+                self.send_to_client(answer).await;
                 None
             }
         }
     }
 
-    async fn say(&self, message: String) {
+    async fn send_to_client(&self, message: String) {
         // A client that does not listen any more ends the whole bridge elsewhere.
         let _ = self.out.send(JsonLine::from_json(message)).await;
     }
 
     /// Answers everything that waits, because nobody else will.
     async fn give_up(&mut self) {
-        for message in self.talk.over() {
-            self.say(message).await;
+        for message in self.session.abandon_pending() {
+            self.send_to_client(message).await;
         }
     }
 
     /// Tries until there is a connection again. None where the client left meanwhile.
-    async fn come_back<C: Connect>(
+    async fn reconnect<C: ServerConnector>(
         &mut self,
         server: &C,
-        patience: &mut Patience,
+        patience: &mut ReconnectPolicy,
     ) -> Result<Option<WebSocketStream<C::Stream>>, CliError> {
         loop {
-            let pause = patience.pause();
+            let pause = patience.next_pause();
             let attempt = async {
                 sleep(pause).await;
                 server.dial().await
             };
             tokio::pin!(attempt);
             let dialed = loop {
-                if self.ended.is_some() && self.waiting.is_empty() && self.talk.is_idle() {
+                if self.ended.is_some() && self.waiting.is_empty() && self.session.is_idle() {
                     return Ok(None);
                 }
                 let room = self.waiting.iter().map(String::len).sum::<usize>() < self.limit;
                 tokio::select! {
                     dialed = &mut attempt => break dialed,
                     line = self.lines.next(), if self.ended.is_none() && room => match line {
-                        Ok(Some(Line::Text(text))) => self.waiting.push_back(text),
-                        line => drop(self.line(line).await),
+                        Ok(Some(BoundedLine::Text(text))) => self.waiting.push_back(text),
+                        line => drop(self.handle_client_line(line).await),
                     },
                 }
             };
             let error = match dialed {
                 Ok(socket) => return Ok(Some(socket)),
-                Err(NoConnection::Never(error)) => error,
-                Err(NoConnection::NotNow(error)) if patience.is_over() => error,
-                Err(NoConnection::NotNow(_)) => continue,
+                Err(StdioConnectError::Permanent(error)) => error,
+                Err(StdioConnectError::Temporary(error)) if patience.is_exhausted() => error,
+                Err(StdioConnectError::Temporary(_)) => continue,
             };
             // Whatever waited is under way for a moment, and given up with the rest.
             while let Some(line) = self.waiting.pop_front() {
-                self.heard(line).await;
+                self.handle_client_message(line).await;
             }
             self.give_up().await;
             return Err(error);
@@ -275,7 +284,7 @@ async fn with_room<'a, T, F: Future>(
     (room, next.await)
 }
 
-async fn until(time: Option<Instant>) {
+async fn wait_until(time: Option<Instant>) {
     match time {
         Some(time) => sleep_until(time).await,
         None => std::future::pending().await,
@@ -301,12 +310,12 @@ mod tests {
     /// Gives these sockets, then none any more.
     struct Scripted(RefCell<VecDeque<Socket>>);
 
-    impl Connect for Scripted {
+    impl ServerConnector for Scripted {
         type Stream = DuplexStream;
 
-        async fn dial(&self) -> Result<Socket, NoConnection> {
-            let gone = || CliError::TooSlow { server: "gone".to_owned(), wait: WRITE };
-            self.0.borrow_mut().pop_front().ok_or_else(|| NoConnection::NotNow(gone()))
+        async fn dial(&self) -> Result<Socket, StdioConnectError> {
+            let gone = || CliError::TimedOut { server: "gone".to_owned(), wait: WRITE };
+            self.0.borrow_mut().pop_front().ok_or_else(|| StdioConnectError::Temporary(gone()))
         }
     }
 
@@ -321,9 +330,9 @@ mod tests {
         Scripted(RefCell::new(sockets.into_iter().collect()))
     }
 
-    fn bridge<R: AsyncBufRead + Unpin>(from: R, limit: usize) -> (Bridge<R>, mpsc::Receiver<JsonLine>) {
+    fn bridge<R: AsyncBufRead + Unpin>(from: R, limit: usize) -> (StdioBridge<R>, mpsc::Receiver<JsonLine>) {
         let (out, messages) = mpsc::channel(64);
-        (Bridge::new(from, limit, out, Output::new(false)), messages)
+        (StdioBridge::new(from, limit, out, CliOutput::new(false)), messages)
     }
 
     /// Everything that the client heard, as ids and codes.
@@ -359,7 +368,7 @@ mod tests {
         let (bridge, mut messages) = bridge(BufReader::new(input), LIMIT);
         let begun = Instant::now();
         let ended = bridge.run(&server([near])).await;
-        assert!(matches!(ended, Err(CliError::TooSlow { .. })));
+        assert!(matches!(ended, Err(CliError::TimedOut { .. })));
         let took = begun.elapsed();
         assert!(took > SILENCE && took < 4 * SILENCE, "{took:?}");
         assert_eq!(heard(&mut messages), [(1, RpcError::INTERNAL)]);
@@ -391,7 +400,7 @@ mod tests {
         let more_than_fits = messages.max_capacity() + 8;
         let talkative = async {
             for _ in 0..more_than_fits {
-                let note = message::notification("notifications/message", None);
+                let note = message::write_notification("notifications/message", None);
                 far.send(Message::text(note)).await.unwrap();
             }
             deaf(far).await;
@@ -417,7 +426,7 @@ mod tests {
         }
         // Two lines are over the bound, and then nothing more is read.
         let (mut bridge, mut messages) = bridge(BufReader::new(input), CALL.len() + 1);
-        assert!(bridge.come_back(&server([]), &mut Patience::default()).await.is_err());
+        assert!(bridge.reconnect(&server([]), &mut ReconnectPolicy::default()).await.is_err());
         assert_eq!(heard(&mut messages).len(), 2);
     }
 

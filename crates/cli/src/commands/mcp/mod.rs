@@ -3,8 +3,8 @@
 
 mod bridge;
 pub(crate) mod embedded;
-mod patience;
-mod talk;
+mod reconnect;
+mod resumable_session;
 mod wire;
 
 use std::path::PathBuf;
@@ -17,29 +17,30 @@ use tokio::{
     time::timeout,
 };
 use tokio_tungstenite::WebSocketStream;
-use toolyard_net::Stream;
+use toolyard_net::DialedStream;
 use toolyard_protocol::JsonLine;
 
 use self::{
-    bridge::Bridge,
-    wire::{Connect, NoConnection},
+    bridge::StdioBridge,
+    wire::{ServerConnector, StdioConnectError},
 };
-use super::Verdict;
+use super::CommandOutcome;
 use crate::{
-    cli::Context,
-    client::Refused,
+    cli::CommandContext,
+    client::ServerRefusal,
     config::ConfigArgs,
     error::CliError,
-    signals::Signals,
-    socket::{DialError, Dialer, Door},
+    signals::SignalListener,
+    socket::{DialError, ServerDialer, SocketEndpoint},
 };
 
 /// The socket of MCP clients.
-const DOOR: Door = Door { path: "mcp/ws", protocol: Some("mcp"), max_message: 64 * 1024 * 1024 };
+const DOOR: SocketEndpoint =
+    SocketEndpoint { path: "mcp/ws", protocol: Some("mcp"), max_message: 64 * 1024 * 1024 };
 /// Messages that wait for a slow client.
 const QUEUE: usize = 256;
 /// How long the last messages may take to be written.
-const LAST_WORDS: std::time::Duration = std::time::Duration::from_secs(2);
+const FLUSH_WAIT: std::time::Duration = std::time::Duration::from_secs(2);
 
 const HELP: &str = "\
 For clients that start their servers themselves, such as Claude Desktop and editors. In the client's file:
@@ -70,35 +71,35 @@ pub(crate) struct McpArgs {
     config: ConfigArgs,
 }
 
-pub(crate) async fn run(cx: &Context, args: McpArgs) -> Result<Verdict, CliError> {
+pub(crate) async fn run_mcp(cx: &CommandContext, args: McpArgs) -> Result<CommandOutcome, CliError> {
     if args.embedded {
-        return embedded::run(cx, &args).await;
+        return embedded::run_embedded(cx, &args).await;
     }
     let ConfigArgs { config, data, settings } = &args.config;
     if config.is_some() || data.is_some() || !settings.is_empty() {
         let message = "--config, --data and --set are about a server in this process";
         return Err(CliError::usage(message, "add --embedded, or leave them out"));
     }
-    let server = Remote(Dialer::new(cx, &DOOR)?);
-    let mut signals = Signals::new().map_err(CliError::Runtime)?;
+    let server = RemoteServer(ServerDialer::new(cx, &DOOR)?);
+    let mut signals = SignalListener::new().map_err(CliError::Runtime)?;
     let (out, messages) = mpsc::channel(QUEUE);
-    let bridge = Bridge::new(BufReader::new(stdin()), args.max_line, out, cx.output);
-    let writing = write(messages, stdout());
+    let bridge = StdioBridge::new(BufReader::new(stdin()), args.max_line, out, cx.output);
+    let writing = write_messages(messages, stdout());
     tokio::pin!(writing);
     let ended = tokio::select! {
         ended = bridge.run(&server) => ended,
         // The client is gone: nobody is left to talk to.
-        () = &mut writing => return Ok(Verdict::Good),
-        () = signals.next() => return Ok(Verdict::Good),
+        () = &mut writing => return Ok(CommandOutcome::Success),
+        () = signals.next() => return Ok(CommandOutcome::Success),
     };
-    if timeout(LAST_WORDS, writing).await.is_err() {
-        cx.output.note("the client did not read its last messages");
+    if timeout(FLUSH_WAIT, writing).await.is_err() {
+        cx.output.print_note("the client did not read its last messages");
     }
-    ended.map(|()| Verdict::Good)
+    ended.map(|()| CommandOutcome::Success)
 }
 
 /// Writes messages, one a line, until there are no more or nobody reads them.
-async fn write(mut messages: mpsc::Receiver<JsonLine>, mut to: impl AsyncWrite + Unpin) {
+async fn write_messages(mut messages: mpsc::Receiver<JsonLine>, mut to: impl AsyncWrite + Unpin) {
     while let Some(message) = messages.recv().await {
         let message = message.into_terminated();
         if to.write_all(message.as_bytes()).await.is_err() || to.flush().await.is_err() {
@@ -108,20 +109,20 @@ async fn write(mut messages: mpsc::Receiver<JsonLine>, mut to: impl AsyncWrite +
 }
 
 /// A server somewhere.
-struct Remote(Dialer);
+struct RemoteServer(ServerDialer);
 
-impl Connect for Remote {
-    type Stream = Stream;
+impl ServerConnector for RemoteServer {
+    type Stream = DialedStream;
 
-    async fn dial(&self) -> Result<WebSocketStream<Stream>, NoConnection> {
+    async fn dial(&self) -> Result<WebSocketStream<DialedStream>, StdioConnectError> {
         self.0.dial().await.map_err(|error| match error {
-            DialError::NotReached(error) => NoConnection::NotNow(self.0.unreached(error)),
+            DialError::NotReached(error) => StdioConnectError::Temporary(self.0.connection_error(error)),
             DialError::Refused { status, body } => {
-                let refused = Refused::read(status, &body).into();
+                let refused = ServerRefusal::from_response(status, &body).into();
                 match status {
-                    StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => NoConnection::Never(refused),
+                    StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => StdioConnectError::Permanent(refused),
                     // A proxy says all kinds of things while the server behind it starts.
-                    _ => NoConnection::NotNow(refused),
+                    _ => StdioConnectError::Temporary(refused),
                 }
             }
         })

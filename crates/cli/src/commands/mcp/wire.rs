@@ -19,23 +19,23 @@ use crate::error::CliError;
 pub(super) const WRITE: Duration = Duration::from_secs(10);
 
 /// Why there is no connection.
-pub(super) enum NoConnection {
+pub(super) enum StdioConnectError {
     /// It may be there later.
-    NotNow(CliError),
+    Temporary(CliError),
     /// It will not.
-    Never(CliError),
+    Permanent(CliError),
 }
 
 /// Where the server is.
-pub(super) trait Connect {
+pub(super) trait ServerConnector {
     /// What a connection runs over.
     type Stream: AsyncRead + AsyncWrite + Unpin;
     /// One try.
-    fn dial(&self) -> impl Future<Output = Result<WebSocketStream<Self::Stream>, NoConnection>>;
+    fn dial(&self) -> impl Future<Output = Result<WebSocketStream<Self::Stream>, StdioConnectError>>;
 }
 
 /// Writes what is queued, then says goodbye. Returns why it cannot go on.
-pub(super) async fn write<S: AsyncRead + AsyncWrite + Unpin>(
+pub(super) async fn send_queued<S: AsyncRead + AsyncWrite + Unpin>(
     mut sink: SplitSink<WebSocketStream<S>, Message>,
     mut queue: mpsc::Receiver<Message>,
 ) -> String {
@@ -51,7 +51,7 @@ pub(super) async fn write<S: AsyncRead + AsyncWrite + Unpin>(
 }
 
 /// Why a connection is over, if this ends it.
-pub(super) fn ended(message: Option<Result<Message, SocketError>>) -> Option<String> {
+pub(super) fn close_reason(message: Option<Result<Message, SocketError>>) -> Option<String> {
     match message {
         Some(Ok(Message::Close(frame))) => {
             let why = frame.map(|frame| format!(": {} {}", frame.code, frame.reason)).unwrap_or_default();

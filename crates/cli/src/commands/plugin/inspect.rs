@@ -2,18 +2,18 @@
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use toolyard_protocol::plugin::{Manifest, Permissions, Signature};
-use toolyard_trust::{Report, audit, hash};
+use toolyard_protocol::plugin::{Manifest, PluginPermissions, PluginSignature};
+use toolyard_trust::{AuditReport, audit_manifest, manifest_hash};
 
-use super::{FileArg, bad, manifest, words};
-use crate::{cli::Context, commands::Verdict, error::CliError, output::Show, text};
+use super::{PluginFileArg, formatting, manifest_problems, read_manifest};
+use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, output::RenderText, text};
 
 /// How much of a description is shown, in characters.
 const SHOWN_CHARS: usize = 200;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Inspected {
+struct PluginInspectOutput {
     id: String,
     name: String,
     version: String,
@@ -21,21 +21,21 @@ struct Inspected {
     description: String,
     homepage: Option<String>,
     older_form: bool,
-    permissions: Permissions,
+    permissions: PluginPermissions,
     in_words: Vec<String>,
-    tools: Vec<Tool>,
+    tools: Vec<InspectedTool>,
     bytes: usize,
     content_hash: String,
-    signature: Option<Signed>,
+    signature: Option<InspectedSignature>,
     issued_at: Option<String>,
     expires_at: Option<String>,
     min_host_version: Option<String>,
-    audit: Report,
+    audit: AuditReport,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Tool {
+struct InspectedTool {
     name: String,
     description: String,
     parameters: Box<RawValue>,
@@ -44,17 +44,17 @@ struct Tool {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Signed {
+struct InspectedSignature {
     alg: &'static str,
     /// As the file says; whether it is so, `verify` finds out.
     key: Option<String>,
 }
 
-impl Show for Inspected {
-    fn text(&self) -> String {
+impl RenderText for PluginInspectOutput {
+    fn render_text(&self) -> String {
         let signed = match &self.signature {
             None => "by nobody".to_owned(),
-            Some(Signed { alg, key }) => {
+            Some(InspectedSignature { alg, key }) => {
                 let key = key.as_deref().unwrap_or("that is not named");
                 format!("with the key {key} ({alg}); `toolyard plugin verify` checks it")
             }
@@ -79,16 +79,21 @@ impl Show for Inspected {
         ];
         let said = rows.into_iter().filter(|(_, value)| !value.is_empty());
         let rows: Vec<_> = said.map(|(name, value)| [name.to_owned(), value]).collect();
-        let mut lines = vec![text::table(&rows), "asks for:".to_owned()];
-        lines.extend(self.in_words.iter().map(|asked| format!("  {}", text::line(asked))));
+        let mut lines = vec![text::format_table(&rows), "asks for:".to_owned()];
+        lines.extend(self.in_words.iter().map(|asked| format!("  {}", text::sanitize_line(asked))));
         lines.push("tools:".to_owned());
         for tool in &self.tools {
             let said = text::first_line(&tool.description, SHOWN_CHARS);
-            lines.push(text::line(&format!("  {} ({} bytes of code): {said}", tool.name, tool.code_bytes)));
-            lines.push(text::line(&format!("    {}", one_line(&tool.parameters))));
+            lines.push(text::sanitize_line(&format!(
+                "  {} ({} bytes of code): {said}",
+                tool.name, tool.code_bytes
+            )));
+            lines.push(text::sanitize_line(&format!("    {}", one_line(&tool.parameters))));
         }
-        lines.push(format!("audit: {}", words::counts(&self.audit)));
-        lines.extend(self.audit.findings.iter().map(|found| format!("  {}", words::finding(found))));
+        lines.push(format!("audit: {}", formatting::count_findings(&self.audit)));
+        lines.extend(
+            self.audit.findings.iter().map(|found| format!("  {}", formatting::format_finding(found))),
+        );
         lines.join("\n")
     }
 }
@@ -99,21 +104,21 @@ fn one_line(raw: &RawValue) -> String {
         .map_or_else(|_| raw.get().to_owned(), |v| v.to_string())
 }
 
-fn inspect(manifest: &Manifest, content_hash: String) -> Inspected {
-    let tools = manifest.tools.iter().map(|tool| Tool {
+fn inspect_manifest(manifest: &Manifest, content_hash: String) -> PluginInspectOutput {
+    let tools = manifest.tools.iter().map(|tool| InspectedTool {
         name: tool.name.clone(),
         description: tool.description.clone(),
         parameters: tool.parameters.clone(),
         code_bytes: tool.executor_code.len(),
     });
-    let signature = manifest.signature().map(|signature| Signed {
+    let signature = manifest.signature().map(|signature| InspectedSignature {
         alg: signature.alg(),
         key: match signature {
-            Signature::Ed25519 { key, .. } => Some(key.to_string()),
-            Signature::Rs256 { key, .. } => key.clone(),
+            PluginSignature::Ed25519 { key, .. } => Some(key.to_string()),
+            PluginSignature::Rs256 { key, .. } => key.clone(),
         },
     });
-    Inspected {
+    PluginInspectOutput {
         id: manifest.id.to_string(),
         name: manifest.name.clone(),
         version: manifest.version.clone(),
@@ -122,7 +127,7 @@ fn inspect(manifest: &Manifest, content_hash: String) -> Inspected {
         homepage: manifest.homepage.clone(),
         older_form: manifest.is_older_form(),
         permissions: manifest.permissions.clone(),
-        in_words: words::permissions(&manifest.permissions),
+        in_words: formatting::describe_permissions(&manifest.permissions),
         tools: tools.collect(),
         bytes: manifest.raw().len(),
         content_hash,
@@ -130,13 +135,14 @@ fn inspect(manifest: &Manifest, content_hash: String) -> Inspected {
         issued_at: manifest.issued_at.map(|at| at.to_string()),
         expires_at: manifest.expires_at.map(|at| at.to_string()),
         min_host_version: manifest.min_host_version.clone(),
-        audit: audit(manifest),
+        audit: audit_manifest(manifest),
     }
 }
 
-pub(super) fn run(cx: &Context, args: &FileArg) -> Result<Verdict, CliError> {
-    let manifest = manifest(&args.file)?;
-    let content_hash = hash(&manifest).map_err(|problem| bad(&args.file, vec![problem]))?.to_string();
-    cx.output.show(&inspect(&manifest, content_hash))?;
-    Ok(Verdict::Good)
+pub(super) fn inspect_plugin(cx: &CommandContext, args: &PluginFileArg) -> Result<CommandOutcome, CliError> {
+    let manifest = read_manifest(&args.file)?;
+    let content_hash =
+        manifest_hash(&manifest).map_err(|problem| manifest_problems(&args.file, vec![problem]))?.to_string();
+    cx.output.print_result(&inspect_manifest(&manifest, content_hash))?;
+    Ok(CommandOutcome::Success)
 }

@@ -7,10 +7,13 @@ use clap::Args;
 use http::{Method, StatusCode, header};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use toolyard_protocol::plugin::{Permissions, PluginId};
+use toolyard_protocol::plugin::{PluginId, PluginPermissions};
 
-use super::{in_catalogue, installed::Installed, manifest, words};
-use crate::{cli::Context, client::Client, commands::Verdict, error::CliError, input, output::Show, text};
+use super::{formatting, installed::InstalledPluginSummary, read_manifest, with_catalogue_hint};
+use crate::{
+    cli::CommandContext, client::ApiClient, commands::CommandOutcome, error::CliError, input,
+    output::RenderText, text,
+};
 
 /// How long the server may take.
 const WAIT: Duration = Duration::from_secs(30);
@@ -38,17 +41,17 @@ pub(crate) struct InstallArgs {
 /// Body of the request.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Wanted {
+struct PluginInstallRequest {
     #[serde(flatten)]
-    what: What,
+    what: PluginOrigin,
     #[serde(skip_serializing_if = "Option::is_none")]
-    permissions: Option<Permissions>,
+    permissions: Option<PluginPermissions>,
     accept_change: bool,
 }
 
 #[derive(Serialize, Clone)]
 #[serde(untagged)]
-enum What {
+enum PluginOrigin {
     File {
         /// As it was signed.
         manifest: Box<RawValue>,
@@ -64,28 +67,30 @@ enum What {
 /// What the server wants to hear first.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Needs {
-    asks_for: Permissions,
-    not_agreed: Permissions,
-    change: Option<Change>,
+struct RequiredConsent {
+    asks_for: PluginPermissions,
+    not_agreed: PluginPermissions,
+    change: Option<ConsentChange>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[derive(Default)]
-struct Change {
+struct ConsentChange {
     downgrade: bool,
     publisher_changed: bool,
     signer_changed: bool,
 }
 
-impl Needs {
+impl RequiredConsent {
     /// The question, in words.
-    fn question(&self, name: &str) -> String {
+    fn consent_question(&self, name: &str) -> String {
         let mut lines = Vec::new();
         if !self.not_agreed.is_empty() {
             lines.push(format!("{name} asks for:"));
-            lines.extend(words::permissions(&self.not_agreed).iter().map(|asked| format!("  {asked}")));
+            lines.extend(
+                formatting::describe_permissions(&self.not_agreed).iter().map(|asked| format!("  {asked}")),
+            );
         }
         let changed = self.change.as_ref();
         for (is_so, said) in [
@@ -97,79 +102,92 @@ impl Needs {
                 lines.push(format!("{name} {said}"));
             }
         }
-        lines.iter().map(|line| text::line(line)).collect::<Vec<_>>().join("\n")
+        lines.iter().map(|line| text::sanitize_line(line)).collect::<Vec<_>>().join("\n")
     }
 }
 
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Done(Installed);
+struct PluginInstalledOutput(InstalledPluginSummary);
 
-impl Show for Done {
-    fn text(&self) -> String {
+impl RenderText for PluginInstalledOutput {
+    fn render_text(&self) -> String {
         let plugin = &self.0;
-        let mut lines =
-            vec![text::line(&format!("installed {} {} ({})", plugin.id, plugin.version, plugin.status))];
+        let mut lines = vec![text::sanitize_line(&format!(
+            "installed {} {} ({})",
+            plugin.id, plugin.version, plugin.status
+        ))];
         lines.push("may:".to_owned());
         lines.extend(
-            words::permissions(&plugin.permissions).iter().map(|may| format!("  {}", text::line(may))),
+            formatting::describe_permissions(&plugin.permissions)
+                .iter()
+                .map(|may| format!("  {}", text::sanitize_line(may))),
         );
         let tools: Vec<_> = plugin.tools.iter().map(|tool| format!("plugin.{}:{tool}", plugin.id)).collect();
-        lines.push(text::line(&format!("tools: {}", tools.join(", "))));
+        lines.push(text::sanitize_line(&format!("tools: {}", tools.join(", "))));
         lines.join("\n")
     }
 }
 
-fn what(plugin: &str) -> Result<What, CliError> {
+fn resolve_plugin(plugin: &str) -> Result<PluginOrigin, CliError> {
     let path = Path::new(plugin);
     // A folder of that name is what the plugin was packed from.
     if path.is_file() {
-        let manifest = manifest(path)?;
+        let manifest = read_manifest(path)?;
         let raw = RawValue::from_string(manifest.raw().trim().to_owned());
-        return raw.map(|manifest| What::File { manifest }).map_err(|error| super::bad_file(path, error));
+        return raw
+            .map(|manifest| PluginOrigin::File { manifest })
+            .map_err(|error| super::file_problem(path, error));
     }
     let (id, version) = match plugin.split_once('@') {
         Some((id, version)) => (id, Some(version.to_owned())),
         None => (plugin, None),
     };
     match id.parse() {
-        Ok(catalogue_id) if !plugin.contains('/') => Ok(What::Listed { catalogue_id, version }),
+        Ok(catalogue_id) if !plugin.contains('/') => Ok(PluginOrigin::Listed { catalogue_id, version }),
         _ => Err(CliError::usage(
-            format!("there is no file {}, and it is no id of a plugin", text::line(plugin)),
+            format!("there is no file {}, and it is no id of a plugin", text::sanitize_line(plugin)),
             "name a packed plugin (`toolyard plugin pack`), or ID[@VERSION] of the catalogue",
         )),
     }
 }
 
-async fn ask(client: &Client, wanted: &Wanted) -> Result<Result<Installed, Needs>, CliError> {
-    let request = client.request(Method::POST, "api/plugins/installed")?;
+async fn request_install(
+    client: &ApiClient,
+    wanted: &PluginInstallRequest,
+) -> Result<Result<InstalledPluginSummary, RequiredConsent>, CliError> {
+    let request = client.build_request(Method::POST, "api/plugins/installed")?;
     let request = request.header(header::CONTENT_TYPE, "application/json");
-    let body = Bytes::from(serde_json::to_vec(wanted).map_err(|error| client.bad_answer(error))?);
-    let answer = client.send(client.finish(request, body)?, WAIT).await?;
-    let (status, body) = (answer.status, client.bytes(answer).await?);
+    let body = Bytes::from(serde_json::to_vec(wanted).map_err(|error| client.invalid_response(error))?);
+    let answer = client.send(client.finish_request(request, body)?, WAIT).await?;
+    let (status, body) = (answer.status, client.read_body(answer).await?);
     if status.is_success() {
-        return serde_json::from_slice(&body).map(Ok).map_err(|error| client.bad_answer(error));
+        return serde_json::from_slice(&body).map(Ok).map_err(|error| client.invalid_response(error));
     }
-    match serde_json::from_slice::<Needs>(&body) {
+    match serde_json::from_slice::<RequiredConsent>(&body) {
         Ok(needs) if status == StatusCode::CONFLICT => Ok(Err(needs)),
-        _ => Err(in_catalogue(client.refused(status, &body))),
+        _ => Err(with_catalogue_hint(client.server_refusal(status, &body))),
     }
 }
 
-pub(super) async fn run(cx: &Context, args: InstallArgs) -> Result<Verdict, CliError> {
-    let (client, what) = (cx.client()?, what(&args.plugin)?);
-    let first = Wanted { what: what.clone(), permissions: None, accept_change: false };
-    let installed = match ask(&client, &first).await? {
+pub(super) async fn install_plugin(
+    cx: &CommandContext,
+    args: InstallArgs,
+) -> Result<CommandOutcome, CliError> {
+    let (client, what) = (cx.client()?, resolve_plugin(&args.plugin)?);
+    let first = PluginInstallRequest { what: what.clone(), permissions: None, accept_change: false };
+    let installed = match request_install(&client, &first).await? {
         Ok(installed) => installed,
         Err(needs) => {
-            let question = needs.question(&args.plugin);
+            let question = needs.consent_question(&args.plugin);
             if args.yes {
-                cx.output.note(&question);
+                cx.output.print_note(&question);
             } else {
-                input::confirm(&format!("{question}\nagree?"))?;
+                input::ask_confirmation(&format!("{question}\nagree?"))?;
             }
-            let agreed = Wanted { what, permissions: Some(needs.asks_for), accept_change: true };
-            match ask(&client, &agreed).await? {
+            let agreed =
+                PluginInstallRequest { what, permissions: Some(needs.asks_for), accept_change: true };
+            match request_install(&client, &agreed).await? {
                 Ok(installed) => installed,
                 Err(_) => {
                     let next = "install it again to see what it asks for now";
@@ -178,6 +196,6 @@ pub(super) async fn run(cx: &Context, args: InstallArgs) -> Result<Verdict, CliE
             }
         }
     };
-    cx.output.show(&Done(installed))?;
-    Ok(Verdict::Good)
+    cx.output.print_result(&PluginInstalledOutput(installed))?;
+    Ok(CommandOutcome::Success)
 }

@@ -3,14 +3,14 @@
 use clap::Args;
 use http::Method;
 use serde::{Deserialize, Serialize};
-use toolyard_protocol::plugin::{Permissions, PluginId};
+use toolyard_protocol::plugin::{PluginId, PluginPermissions};
 
-use crate::{cli::Context, commands::Verdict, error::CliError, output::Show, text};
+use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, output::RenderText, text};
 
 /// A plugin as the server tells it.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Installed {
+pub(super) struct InstalledPluginSummary {
     pub(super) id: PluginId,
     pub(super) name: String,
     pub(super) version: String,
@@ -19,19 +19,19 @@ pub(super) struct Installed {
     pub(super) enabled: bool,
     pub(super) runs: bool,
     pub(super) hidden: Option<String>,
-    pub(super) permissions: Permissions,
+    pub(super) permissions: PluginPermissions,
     pub(super) content_hash: String,
     pub(super) tools: Vec<String>,
     pub(super) installed_at: String,
 }
 
 #[derive(Serialize, Deserialize)]
-struct List {
-    plugins: Vec<Installed>,
+struct InstalledPluginList {
+    plugins: Vec<InstalledPluginSummary>,
 }
 
-impl Show for List {
-    fn text(&self) -> String {
+impl RenderText for InstalledPluginList {
+    fn render_text(&self) -> String {
         if self.plugins.is_empty() {
             return "No plugins yet. Install one with `toolyard plugin install`.".to_owned();
         }
@@ -39,19 +39,25 @@ impl Show for List {
         let rows = self.plugins.iter().map(|plugin| {
             let runs = match &plugin.hidden {
                 None => "yes".to_owned(),
-                Some(why) => format!("no: {}", text::cut(why, 100)),
+                Some(why) => format!("no: {}", text::truncate_text(why, 100)),
             };
             let tools = plugin.tools.len().to_string();
-            [plugin.id.to_string(), text::cut(&plugin.version, 20), plugin.status.clone(), tools, runs]
+            [
+                plugin.id.to_string(),
+                text::truncate_text(&plugin.version, 20),
+                plugin.status.clone(),
+                tools,
+                runs,
+            ]
         });
-        text::table(&std::iter::once(head).chain(rows).collect::<Vec<_>>())
+        text::format_table(&std::iter::once(head).chain(rows).collect::<Vec<_>>())
     }
 }
 
-pub(super) async fn list(cx: &Context) -> Result<Verdict, CliError> {
-    let list: List = cx.client()?.get("api/plugins/installed").await?;
-    cx.output.show(&list)?;
-    Ok(Verdict::Good)
+pub(super) async fn list_plugins(cx: &CommandContext) -> Result<CommandOutcome, CliError> {
+    let list: InstalledPluginList = cx.client()?.get("api/plugins/installed").await?;
+    cx.output.print_result(&list)?;
+    Ok(CommandOutcome::Success)
 }
 
 #[derive(Debug, Args)]
@@ -62,27 +68,33 @@ pub(crate) struct UninstallArgs {
 }
 
 #[derive(Serialize)]
-struct Removed {
+struct PluginRemovedOutput {
     id: PluginId,
     done: &'static str,
 }
 
-impl Show for Removed {
-    fn text(&self) -> String {
+impl RenderText for PluginRemovedOutput {
+    fn render_text(&self) -> String {
         format!("{} {}", self.done, self.id)
     }
 }
 
-pub(super) async fn uninstall(cx: &Context, args: UninstallArgs) -> Result<Verdict, CliError> {
-    cx.client()?.tell(Method::DELETE, &format!("api/plugins/installed/{}", args.id)).await.map_err(listed)?;
-    cx.output.show(&Removed { id: args.id, done: "uninstalled" })?;
-    Ok(Verdict::Good)
+pub(super) async fn uninstall_plugin(
+    cx: &CommandContext,
+    args: UninstallArgs,
+) -> Result<CommandOutcome, CliError> {
+    cx.client()?
+        .send_empty(Method::DELETE, &format!("api/plugins/installed/{}", args.id))
+        .await
+        .map_err(with_plugin_hint)?;
+    cx.output.print_result(&PluginRemovedOutput { id: args.id, done: "uninstalled" })?;
+    Ok(CommandOutcome::Success)
 }
 
-fn listed(error: CliError) -> CliError {
+fn with_plugin_hint(error: CliError) -> CliError {
     match error {
         CliError::Refused(refused) => {
-            refused.listed_by("`toolyard plugin ls --user NAME` lists the plugins of a user").into()
+            refused.with_not_found_hint("`toolyard plugin ls --user NAME` lists the plugins of a user").into()
         }
         error => error,
     }

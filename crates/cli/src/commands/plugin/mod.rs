@@ -1,6 +1,7 @@
 //! `toolyard plugin`: write, pack, sign and look at plugins, without a server; and publish, find and install them on one.
 //! Only `run` runs their code here.
 
+mod formatting;
 mod inspect;
 mod install;
 mod installed;
@@ -12,7 +13,6 @@ mod run;
 mod search;
 mod sign;
 mod verify;
-mod words;
 
 use std::path::{Path, PathBuf};
 
@@ -22,8 +22,8 @@ use toolyard_protocol::{
     plugin::{MAX_MANIFEST_BYTES, Manifest},
 };
 
-use super::Verdict;
-use crate::{cli::Context, error::CliError, input};
+use super::CommandOutcome;
+use crate::{cli::CommandContext, error::CliError, input};
 
 const HELP: &str = "\
 A plugin is one JSON file: tools, the JavaScript that runs them, and what they ask for. It is written as a folder
@@ -45,7 +45,7 @@ Examples:
 #[command(after_help = HELP)]
 pub(crate) enum PluginCommand {
     /// Begin a plugin: a folder with a tool to start from
-    New(new::NewArgs),
+    New(new::PluginNewArgs),
     /// Put a folder into one file
     Pack(pack::PackArgs),
     /// Sign a packed plugin
@@ -56,13 +56,13 @@ pub(crate) enum PluginCommand {
     #[command(
         after_help = "Examples:\n  toolyard plugin inspect hello.json\n  toolyard plugin inspect hello.json --json"
     )]
-    Inspect(FileArg),
+    Inspect(PluginFileArg),
     /// Call a tool of a plugin here, without a server
-    Run(Box<run::RunArgs>),
+    Run(Box<run::PluginRunArgs>),
     /// Have the server sign a plugin and add it to its catalogue; ends with 1 unless it did
     Publish(publish::PublishArgs),
     /// Call a plugin back: it runs no more, anywhere
-    Revoke(revoke::RevokeArgs),
+    Revoke(revoke::PluginRevokeArgs),
     /// Look for plugins in the server's catalogue
     Search(search::SearchArgs),
     /// Install a plugin on the server for a user, or another version of it
@@ -75,49 +75,52 @@ pub(crate) enum PluginCommand {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct FileArg {
+pub(crate) struct PluginFileArg {
     /// A packed plugin
     file: PathBuf,
 }
 
-pub(crate) async fn run(cx: &Context, command: PluginCommand) -> Result<Verdict, CliError> {
+pub(crate) async fn run_plugin_command(
+    cx: &CommandContext,
+    command: PluginCommand,
+) -> Result<CommandOutcome, CliError> {
     match command {
-        PluginCommand::New(args) => new::run(cx, &args),
-        PluginCommand::Pack(args) => pack::run(cx, &args),
-        PluginCommand::Sign(args) => sign::run(cx, &args),
-        PluginCommand::Verify(args) => verify::run(cx, &args),
-        PluginCommand::Inspect(args) => inspect::run(cx, &args),
-        PluginCommand::Run(args) => run::run(cx, *args).await,
-        PluginCommand::Publish(args) => publish::run(cx, args).await,
-        PluginCommand::Revoke(args) => revoke::run(cx, args).await,
-        PluginCommand::Search(args) => search::run(cx, args).await,
-        PluginCommand::Install(args) => install::run(cx, args).await,
-        PluginCommand::Uninstall(args) => installed::uninstall(cx, args).await,
-        PluginCommand::Ls => installed::list(cx).await,
+        PluginCommand::New(args) => new::create_plugin(cx, &args),
+        PluginCommand::Pack(args) => pack::pack_plugin(cx, &args),
+        PluginCommand::Sign(args) => sign::sign_plugin(cx, &args),
+        PluginCommand::Verify(args) => verify::verify_plugin(cx, &args),
+        PluginCommand::Inspect(args) => inspect::inspect_plugin(cx, &args),
+        PluginCommand::Run(args) => run::run_plugin_tool(cx, *args).await,
+        PluginCommand::Publish(args) => publish::publish_plugin(cx, args).await,
+        PluginCommand::Revoke(args) => revoke::revoke_plugin(cx, args).await,
+        PluginCommand::Search(args) => search::search_plugins(cx, args).await,
+        PluginCommand::Install(args) => install::install_plugin(cx, args).await,
+        PluginCommand::Uninstall(args) => installed::uninstall_plugin(cx, args).await,
+        PluginCommand::Ls => installed::list_plugins(cx).await,
     }
 }
 
 /// What is not there may be in the catalogue under another name.
-fn in_catalogue(error: CliError) -> CliError {
+fn with_catalogue_hint(error: CliError) -> CliError {
     match error {
         CliError::Refused(refused) => {
-            refused.listed_by("`toolyard plugin search` lists the plugins of the catalogue").into()
+            refused.with_not_found_hint("`toolyard plugin search` lists the plugins of the catalogue").into()
         }
         error => error,
     }
 }
 
 /// The manifest in a file.
-fn manifest(path: &Path) -> Result<Manifest, CliError> {
-    let text = input::file(path, MAX_MANIFEST_BYTES)?;
-    Manifest::read(text.as_bytes()).map_err(|error| bad(path, error.problems))
+fn read_manifest(path: &Path) -> Result<Manifest, CliError> {
+    let text = input::read_text_file(path, MAX_MANIFEST_BYTES)?;
+    Manifest::parse(text.as_bytes()).map_err(|error| manifest_problems(path, error.problems))
 }
 
-fn bad(path: &Path, problems: Vec<Problem>) -> CliError {
+fn manifest_problems(path: &Path, problems: Vec<Problem>) -> CliError {
     CliError::Problems { what: path.display().to_string(), problems }
 }
 
 /// One thing that is wrong with a whole file.
-fn bad_file(path: &Path, why: impl ToString) -> CliError {
-    bad(path, vec![Problem::new("", why.to_string())])
+fn file_problem(path: &Path, why: impl ToString) -> CliError {
+    manifest_problems(path, vec![Problem::new("", why.to_string())])
 }

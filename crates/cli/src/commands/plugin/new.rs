@@ -9,11 +9,11 @@ use toolyard_protocol::plugin::{PluginId, SCHEMA_VERSION};
 
 use super::pack::{FOLDER_MANIFEST, SOURCE};
 use crate::{
-    cli::Context,
-    commands::Verdict,
+    cli::CommandContext,
+    commands::CommandOutcome,
     error::CliError,
-    new_file::{self, Readers},
-    output::Show,
+    new_file::{self, FileAccess},
+    output::RenderText,
     text,
 };
 
@@ -34,7 +34,7 @@ Examples:
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
-pub(crate) struct NewArgs {
+pub(crate) struct PluginNewArgs {
     /// Its name among all plugins, such as com.example.time; also the name of the folder
     id: PluginId,
     /// Who makes it, for people
@@ -43,24 +43,27 @@ pub(crate) struct NewArgs {
 }
 
 #[derive(Serialize)]
-struct Made {
+struct PluginCreatedOutput {
     folder: PathBuf,
     files: Vec<PathBuf>,
 }
 
-impl Show for Made {
-    fn text(&self) -> String {
-        let folder = text::command_line([self.folder.display().to_string().as_str()]);
-        let files = self.files.iter().map(|file| format!("made {}", text::line(&file.display().to_string())));
+impl RenderText for PluginCreatedOutput {
+    fn render_text(&self) -> String {
+        let folder = text::shell_quote([self.folder.display().to_string().as_str()]);
+        let files = self
+            .files
+            .iter()
+            .map(|file| format!("made {}", text::sanitize_line(&file.display().to_string())));
         let next = format!("next: write the tool, then `toolyard plugin pack {folder}`");
         files.chain([next]).collect::<Vec<_>>().join("\n")
     }
 }
 
-pub(super) fn run(cx: &Context, args: &NewArgs) -> Result<Verdict, CliError> {
+pub(super) fn create_plugin(cx: &CommandContext, args: &PluginNewArgs) -> Result<CommandOutcome, CliError> {
     let folder = PathBuf::from(args.id.as_str());
     if folder.exists() {
-        return Err(new_file::there(&folder));
+        return Err(new_file::already_exists(&folder));
     }
     let manifest = json!({
         "schemaVersion": SCHEMA_VERSION,
@@ -83,8 +86,8 @@ pub(super) fn run(cx: &Context, args: &NewArgs) -> Result<Verdict, CliError> {
     let tools = folder.join("tools");
     std::fs::create_dir_all(&tools).map_err(|error| CliError::Unwritable { file: tools.clone(), error })?;
     let (about, code) = (folder.join(FOLDER_MANIFEST), tools.join("hello.js"));
-    new_file::make(&about, &format!("{manifest:#}\n"), Readers::Usual)?;
-    new_file::make(&code, CODE, Readers::Usual)?;
-    cx.output.show(&Made { folder, files: vec![about, code] })?;
-    Ok(Verdict::Good)
+    new_file::create_file(&about, &format!("{manifest:#}\n"), FileAccess::SystemDefault)?;
+    new_file::create_file(&code, CODE, FileAccess::SystemDefault)?;
+    cx.output.print_result(&PluginCreatedOutput { folder, files: vec![about, code] })?;
+    Ok(CommandOutcome::Success)
 }

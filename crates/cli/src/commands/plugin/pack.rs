@@ -9,10 +9,12 @@ use toolyard_protocol::{
     Problem,
     plugin::{MAX_CODE_BYTES, MAX_MANIFEST_BYTES, Manifest, strict},
 };
-use toolyard_trust::{Report, audit, hash};
+use toolyard_trust::{AuditReport, audit_manifest, manifest_hash};
 
-use super::{bad, words};
-use crate::{cli::Context, commands::Verdict, error::CliError, input, new_file, output::Show, text};
+use super::{formatting, manifest_problems};
+use crate::{
+    cli::CommandContext, commands::CommandOutcome, error::CliError, input, new_file, output::RenderText, text,
+};
 
 /// The file of a folder that says what the plugin is.
 pub(super) const FOLDER_MANIFEST: &str = "plugin.json";
@@ -41,42 +43,51 @@ pub(crate) struct PackArgs {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Packed {
+struct PluginPackOutput {
     file: PathBuf,
     bytes: usize,
     content_hash: String,
-    audit: Report,
+    audit: AuditReport,
 }
 
-impl Show for Packed {
-    fn text(&self) -> String {
-        let file = text::line(&self.file.display().to_string());
+impl RenderText for PluginPackOutput {
+    fn render_text(&self) -> String {
+        let file = text::sanitize_line(&self.file.display().to_string());
         let mut lines = vec![format!("packed {file}: {} bytes, hash {}", self.bytes, self.content_hash)];
-        lines.extend(self.audit.findings.iter().map(|found| format!("  {}", words::finding(found))));
+        lines.extend(
+            self.audit.findings.iter().map(|found| format!("  {}", formatting::format_finding(found))),
+        );
         let file = self.file.display().to_string();
-        lines
-            .push(format!("next: `toolyard plugin sign {} --key FILE`", text::command_line([file.as_str()])));
+        lines.push(format!("next: `toolyard plugin sign {} --key FILE`", text::shell_quote([file.as_str()])));
         lines.join("\n")
     }
 }
 
-pub(super) fn run(cx: &Context, args: &PackArgs) -> Result<Verdict, CliError> {
+pub(super) fn pack_plugin(cx: &CommandContext, args: &PackArgs) -> Result<CommandOutcome, CliError> {
     let source = args.folder.join(FOLDER_MANIFEST);
-    let text = input::file(&source, MAX_MANIFEST_BYTES)?;
-    let mut value = strict::read(&text).map_err(|problem| bad(&source, vec![problem]))?;
-    put_code(&mut value, &args.folder).map_err(|problems| bad(&source, problems))?;
+    let text = input::read_text_file(&source, MAX_MANIFEST_BYTES)?;
+    let mut value =
+        strict::parse_strict(&text).map_err(|problem| manifest_problems(&source, vec![problem]))?;
+    inline_code(&mut value, &args.folder).map_err(|problems| manifest_problems(&source, problems))?;
     let text = format!("{value:#}\n");
-    let manifest = Manifest::read(text.as_bytes()).map_err(|error| bad(&source, error.problems))?;
-    let content_hash = hash(&manifest).map_err(|problem| bad(&source, vec![problem]))?.to_string();
+    let manifest =
+        Manifest::parse(text.as_bytes()).map_err(|error| manifest_problems(&source, error.problems))?;
+    let content_hash =
+        manifest_hash(&manifest).map_err(|problem| manifest_problems(&source, vec![problem]))?.to_string();
     let default = || PathBuf::from(format!("{}-{}.json", manifest.id, file_part(&manifest.version)));
     let file = args.out.clone().unwrap_or_else(default);
-    if is_same(&file, &source) {
+    if is_same_file(&file, &source) {
         let message = format!("{} is what is packed, and would be lost", source.display());
         return Err(CliError::usage(message, "name another file with -o"));
     }
-    new_file::replace(&file, &text)?;
-    cx.output.show(&Packed { file, bytes: text.len(), content_hash, audit: audit(&manifest) })?;
-    Ok(Verdict::Good)
+    new_file::replace_file(&file, &text)?;
+    cx.output.print_result(&PluginPackOutput {
+        file,
+        bytes: text.len(),
+        content_hash,
+        audit: audit_manifest(&manifest),
+    })?;
+    Ok(CommandOutcome::Success)
 }
 
 /// A version as part of a file's name: a build's `+` is fine, a slash of the older form is not.
@@ -84,12 +95,12 @@ fn file_part(version: &str) -> String {
     version.chars().map(|c| if c.is_ascii_alphanumeric() || "._+-".contains(c) { c } else { '_' }).collect()
 }
 
-fn is_same(a: &Path, b: &Path) -> bool {
+fn is_same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 /// Puts the code of each tool in the place of its file's name.
-fn put_code(value: &mut Value, folder: &Path) -> Result<(), Vec<Problem>> {
+fn inline_code(value: &mut Value, folder: &Path) -> Result<(), Vec<Problem>> {
     let mut problems = Vec::new();
     let tools = value.get_mut("tools").and_then(Value::as_array_mut);
     for (index, tool) in tools.into_iter().flatten().enumerate() {
@@ -100,7 +111,7 @@ fn put_code(value: &mut Value, folder: &Path) -> Result<(), Vec<Problem>> {
             problems.push(Problem::new(path, format!("there is {CODE} too; keep one of the two")));
             continue;
         }
-        match code(&named, folder) {
+        match read_code(&named, folder) {
             Ok(code) => drop(members.insert(CODE.to_owned(), code.into())),
             Err(why) => problems.push(Problem::new(path, why)),
         }
@@ -109,7 +120,7 @@ fn put_code(value: &mut Value, folder: &Path) -> Result<(), Vec<Problem>> {
 }
 
 /// The code in a file below the folder. A folder may come from somebody else, so nothing leads out of it.
-fn code(named: &Value, folder: &Path) -> Result<String, String> {
+fn read_code(named: &Value, folder: &Path) -> Result<String, String> {
     let name = named.as_str().ok_or("expected a text: the name of a file")?;
     let name = Path::new(name);
     if !name.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
@@ -120,5 +131,5 @@ fn code(named: &Value, folder: &Path) -> Result<String, String> {
     if !real(&file)?.starts_with(real(folder)?) {
         return Err(format!("{}: leads out of the folder", name.display()));
     }
-    input::file(&file, MAX_CODE_BYTES).map_err(|error| error.to_string())
+    input::read_text_file(&file, MAX_CODE_BYTES).map_err(|error| error.to_string())
 }

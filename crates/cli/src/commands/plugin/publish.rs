@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use toolyard_protocol::plugin::{Manifest, Signature};
-use toolyard_trust::hash;
+use toolyard_protocol::plugin::{Manifest, PluginSignature};
+use toolyard_trust::manifest_hash;
 
-use super::{bad, bad_file, manifest};
-use crate::{cli::Context, commands::Verdict, error::CliError, new_file, output::Show, text};
+use super::{file_problem, manifest_problems, read_manifest};
+use crate::{
+    cli::CommandContext, commands::CommandOutcome, error::CliError, new_file, output::RenderText, text,
+};
 
 const HELP: &str = "\
 The server looks at the plugin as `toolyard plugin inspect` does. Where nothing is an error it signs it with its own
@@ -32,28 +34,28 @@ pub(crate) struct PublishArgs {
 }
 
 #[derive(Serialize)]
-struct Sent {
+struct PluginSignRequest {
     manifest: Box<RawValue>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer {
+struct PluginSignResponse {
     signed: bool,
     content_hash: String,
-    report: Report,
+    report: PublishReport,
     manifest: Option<Box<RawValue>>,
 }
 
 /// As texts: a newer server may have found what we do not know.
 #[derive(Serialize, Deserialize)]
-struct Report {
+struct PublishReport {
     passes: bool,
-    findings: Vec<Finding>,
+    findings: Vec<PublishFinding>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Finding {
+struct PublishFinding {
     severity: String,
     code: String,
     #[serde(default)]
@@ -61,8 +63,8 @@ struct Finding {
     text: String,
 }
 
-impl Finding {
-    fn line(&self) -> String {
+impl PublishFinding {
+    fn to_line(&self) -> String {
         let place = if self.place.is_empty() { String::new() } else { format!("{}: ", self.place) };
         format!("  {}: {place}{} ({})", self.severity, self.text, self.code)
     }
@@ -70,19 +72,19 @@ impl Finding {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Published {
+struct PluginPublishOutput {
     id: String,
     version: String,
     signed: bool,
     key_id: Option<String>,
     content_hash: String,
-    report: Report,
+    report: PublishReport,
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<PathBuf>,
 }
 
-impl Show for Published {
-    fn text(&self) -> String {
+impl RenderText for PluginPublishOutput {
+    fn render_text(&self) -> String {
         let Self { id, version, .. } = self;
         let mut lines = vec![match &self.key_id {
             Some(key) => format!("signed {id} {version} with the key {key}, and added it to the catalogue"),
@@ -94,19 +96,22 @@ impl Show for Published {
             1 => "audit: 1 finding".to_owned(),
             many => format!("audit: {many} findings"),
         });
-        lines.extend(self.report.findings.iter().map(Finding::line));
+        lines.extend(self.report.findings.iter().map(PublishFinding::to_line));
         lines.extend(self.file.as_ref().map(|file| format!("written to {}", file.display())));
-        lines.iter().map(|line| text::line(line)).collect::<Vec<_>>().join("\n")
+        lines.iter().map(|line| text::sanitize_line(line)).collect::<Vec<_>>().join("\n")
     }
 }
 
-pub(super) async fn run(cx: &Context, args: PublishArgs) -> Result<Verdict, CliError> {
-    let ours = manifest(&args.file)?;
+pub(super) async fn publish_plugin(
+    cx: &CommandContext,
+    args: PublishArgs,
+) -> Result<CommandOutcome, CliError> {
+    let ours = read_manifest(&args.file)?;
     let raw = RawValue::from_string(ours.raw().trim().to_owned());
-    let sent = Sent { manifest: raw.map_err(|error| bad_file(&args.file, error))? };
+    let sent = PluginSignRequest { manifest: raw.map_err(|error| file_problem(&args.file, error))? };
     let client = cx.client()?;
-    let answer: Answer = client.post("api/plugins/sign", &sent).await?;
-    let mut published = Published {
+    let answer: PluginSignResponse = client.post("api/plugins/sign", &sent).await?;
+    let mut published = PluginPublishOutput {
         id: ours.id.to_string(),
         version: ours.version.clone(),
         signed: answer.signed,
@@ -116,27 +121,30 @@ pub(super) async fn run(cx: &Context, args: PublishArgs) -> Result<Verdict, CliE
         file: None,
     };
     if answer.signed {
-        let raw = answer.manifest.ok_or_else(|| client.bad_answer("the signed manifest is missing"))?;
-        let theirs = Manifest::read(raw.get().as_bytes()).map_err(|error| client.bad_answer(error))?;
+        let raw = answer.manifest.ok_or_else(|| client.invalid_response("the signed manifest is missing"))?;
+        let theirs = Manifest::parse(raw.get().as_bytes()).map_err(|error| client.invalid_response(error))?;
         // What is handed on under our name has to be what we sent.
-        let problem = |problem| bad(&args.file, vec![problem]);
-        if hash(&ours).map_err(problem)? != hash(&theirs).map_err(|error| client.bad_answer(error))? {
-            return Err(client.bad_answer("it signed something else than what was sent"));
+        let problem = |problem| manifest_problems(&args.file, vec![problem]);
+        if manifest_hash(&ours).map_err(problem)?
+            != manifest_hash(&theirs).map_err(|error| client.invalid_response(error))?
+        {
+            return Err(client.invalid_response("it signed something else than what was sent"));
         }
-        published.key_id = Some(key_of(&theirs).ok_or_else(|| client.bad_answer("nobody signed it"))?);
+        published.key_id =
+            Some(signing_key_id(&theirs).ok_or_else(|| client.invalid_response("nobody signed it"))?);
         if let Some(file) = args.out {
-            new_file::replace(&file, &(theirs.raw().to_owned() + "\n"))?;
+            new_file::replace_file(&file, &(theirs.raw().to_owned() + "\n"))?;
             published.file = Some(file);
         }
     }
-    cx.output.show(&published)?;
-    Ok(if published.signed { Verdict::Good } else { Verdict::Bad })
+    cx.output.print_result(&published)?;
+    Ok(if published.signed { CommandOutcome::Success } else { CommandOutcome::Failure })
 }
 
-fn key_of(manifest: &Manifest) -> Option<String> {
+fn signing_key_id(manifest: &Manifest) -> Option<String> {
     match manifest.signature()? {
-        Signature::Ed25519 { key, .. } => Some(key.to_string()),
-        Signature::Rs256 { key, .. } => key.clone(),
+        PluginSignature::Ed25519 { key, .. } => Some(key.to_string()),
+        PluginSignature::Rs256 { key, .. } => key.clone(),
     }
 }
 
@@ -146,22 +154,22 @@ mod tests {
 
     #[test]
     fn what_a_server_found_reaches_no_terminal_as_it_is() {
-        let found = Finding {
+        let found = PublishFinding {
             severity: "error".to_owned(),
             code: "new-in-2027".to_owned(),
             place: "tools[0]".to_owned(),
             text: "\u{1b}[2Jodd".to_owned(),
         };
-        let told = Published {
+        let told = PluginPublishOutput {
             id: "x".to_owned(),
             version: "1".to_owned(),
             signed: false,
             key_id: None,
             content_hash: "0".to_owned(),
-            report: Report { passes: false, findings: vec![found] },
+            report: PublishReport { passes: false, findings: vec![found] },
             file: None,
         };
         let expected = "x 1 was not signed: mend the errors and publish it again\nhash 0\naudit: 1 finding\n  error: tools[0]:  [2Jodd (new-in-2027)";
-        assert_eq!(told.text(), expected);
+        assert_eq!(told.render_text(), expected);
     }
 }

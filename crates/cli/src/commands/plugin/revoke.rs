@@ -4,8 +4,10 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use toolyard_protocol::plugin::{ContentHash, PluginId};
 
-use super::in_catalogue;
-use crate::{cli::Context, commands::Verdict, error::CliError, input, output::Show, text};
+use super::with_catalogue_hint;
+use crate::{
+    cli::CommandContext, commands::CommandOutcome, error::CliError, input, output::RenderText, text,
+};
 
 const HELP: &str = "\
 What is called back does not run any more, from now on and for good: there is no way to take it back. Name a version
@@ -18,7 +20,7 @@ Examples:
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
-pub(crate) struct RevokeArgs {
+pub(crate) struct PluginRevokeArgs {
     /// Its id
     id: PluginId,
     /// Only this version of the catalogue
@@ -37,7 +39,7 @@ pub(crate) struct RevokeArgs {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Wanted<'a> {
+struct PluginRevokeRequest<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,13 +48,13 @@ struct Wanted<'a> {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct PluginRevokeResponse {
     revoked: bool,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Revoked {
+struct PluginRevokedOutput {
     id: PluginId,
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<String>,
@@ -62,8 +64,8 @@ struct Revoked {
     revoked: bool,
 }
 
-impl Show for Revoked {
-    fn text(&self) -> String {
+impl RenderText for PluginRevokedOutput {
+    fn render_text(&self) -> String {
         let what = match (&self.version, &self.content_hash) {
             (Some(version), _) => format!("{} {version}", self.id),
             (None, Some(hash)) => format!("the content {hash}"),
@@ -74,18 +76,22 @@ impl Show for Revoked {
         } else {
             format!("{what} had been called back before")
         };
-        text::line(&told)
+        text::sanitize_line(&told)
     }
 }
 
-pub(super) async fn run(cx: &Context, args: RevokeArgs) -> Result<Verdict, CliError> {
-    let RevokeArgs { id, version, hash, reason, yes } = args;
+pub(super) async fn revoke_plugin(
+    cx: &CommandContext,
+    args: PluginRevokeArgs,
+) -> Result<CommandOutcome, CliError> {
+    let PluginRevokeArgs { id, version, hash, reason, yes } = args;
     if version.is_none() && hash.is_none() && !yes {
-        input::confirm(&format!("call back every version of {id}, for good?"))?;
+        input::ask_confirmation(&format!("call back every version of {id}, for good?"))?;
     }
-    let wanted = Wanted { version: version.as_deref(), content_hash: hash.as_ref(), reason: &reason };
+    let wanted =
+        PluginRevokeRequest { version: version.as_deref(), content_hash: hash.as_ref(), reason: &reason };
     let answer = cx.client()?.post(&format!("api/plugins/{id}/revoke"), &wanted).await;
-    let Answer { revoked } = answer.map_err(in_catalogue)?;
-    cx.output.show(&Revoked { id, version, content_hash: hash, revoked })?;
-    Ok(Verdict::Good)
+    let PluginRevokeResponse { revoked } = answer.map_err(with_catalogue_hint)?;
+    cx.output.print_result(&PluginRevokedOutput { id, version, content_hash: hash, revoked })?;
+    Ok(CommandOutcome::Success)
 }

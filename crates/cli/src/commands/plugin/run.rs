@@ -7,11 +7,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    cli::Context,
-    commands::{Verdict, chat::plugins::PluginArgs, tools::arguments},
+    cli::CommandContext,
+    commands::{CommandOutcome, chat::plugins::PluginArgs, tools::arguments},
     error::CliError,
-    output::Show,
-    signals::Signals,
+    output::RenderText,
+    signals::SignalListener,
     text,
 };
 
@@ -24,7 +24,7 @@ Examples:
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
-pub(crate) struct RunArgs {
+pub(crate) struct PluginRunArgs {
     /// A packed plugin
     file: PathBuf,
     /// The tool to call
@@ -58,28 +58,32 @@ struct ToolOutput {
     result: Value,
 }
 
-impl Show for ToolOutput {
-    fn text(&self) -> String {
+impl RenderText for ToolOutput {
+    fn render_text(&self) -> String {
         match &self.result {
-            Value::String(result) => text::block(result),
-            result => text::block(&format!("{result:#}")),
+            Value::String(result) => text::sanitize_block(result),
+            result => text::sanitize_block(&format!("{result:#}")),
         }
     }
 }
 
-pub(super) async fn run(cx: &Context, args: RunArgs) -> Result<Verdict, CliError> {
-    let RunArgs { file, tool, arguments, allow_unsigned, keys, root, revocations, plugin_data, yes } = args;
-    let arguments = arguments::read(&arguments)?;
+pub(super) async fn run_plugin_tool(
+    cx: &CommandContext,
+    args: PluginRunArgs,
+) -> Result<CommandOutcome, CliError> {
+    let PluginRunArgs { file, tool, arguments, allow_unsigned, keys, root, revocations, plugin_data, yes } =
+        args;
+    let arguments = arguments::parse_arguments(&arguments)?;
     let loader = PluginArgs::for_file(file, allow_unsigned, keys, root, revocations, plugin_data, yes);
-    let mut signals = Signals::new().map_err(CliError::Runtime)?;
+    let mut signals = SignalListener::new().map_err(CliError::Runtime)?;
     let call = async {
-        let plugins = loader.ready(cx.output).await?;
+        let plugins = loader.prepare_plugins(cx.output).await?;
         plugins.call_tool(&tool, arguments).await
     };
     let result = tokio::select! {
         result = call => result?,
         () = signals.next() => return Err(CliError::Stopped),
     };
-    cx.output.show(&ToolOutput { result })?;
-    Ok(Verdict::Good)
+    cx.output.print_result(&ToolOutput { result })?;
+    Ok(CommandOutcome::Success)
 }

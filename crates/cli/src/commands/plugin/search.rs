@@ -2,10 +2,10 @@
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use toolyard_protocol::plugin::{Permissions, PluginId};
+use toolyard_protocol::plugin::{PluginId, PluginPermissions};
 use url::form_urlencoded::Serializer;
 
-use crate::{cli::Context, commands::Verdict, error::CliError, output::Show, text};
+use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, output::RenderText, text};
 
 /// How much of a description and a publisher is shown, in characters.
 const DESCRIPTION_CHARS: usize = 60;
@@ -31,15 +31,15 @@ pub(crate) struct SearchArgs {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Page {
-    plugins: Vec<Entry>,
+struct PluginSearchOutput {
+    plugins: Vec<CataloguePlugin>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<PluginId>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Entry {
+struct CataloguePlugin {
     id: PluginId,
     version: String,
     name: String,
@@ -47,22 +47,29 @@ struct Entry {
     publisher: Option<String>,
     content_hash: String,
     status: String,
-    asks_for: Permissions,
+    asks_for: PluginPermissions,
     published_at: String,
 }
 
-impl Show for Page {
-    fn text(&self) -> String {
+impl RenderText for PluginSearchOutput {
+    fn render_text(&self) -> String {
         if self.plugins.is_empty() {
             return "The catalogue has no such plugin.".to_owned();
         }
         let head = ["ID", "VERSION", "STATUS", "PUBLISHER", "DESCRIPTION"].map(str::to_owned);
         let rows = self.plugins.iter().map(|plugin| {
-            let publisher = text::cut(plugin.publisher.as_deref().unwrap_or_default(), PUBLISHER_CHARS);
+            let publisher =
+                text::truncate_text(plugin.publisher.as_deref().unwrap_or_default(), PUBLISHER_CHARS);
             let said = text::first_line(&plugin.description, DESCRIPTION_CHARS);
-            [plugin.id.to_string(), text::cut(&plugin.version, 20), plugin.status.clone(), publisher, said]
+            [
+                plugin.id.to_string(),
+                text::truncate_text(&plugin.version, 20),
+                plugin.status.clone(),
+                publisher,
+                said,
+            ]
         });
-        let mut shown = text::table(&std::iter::once(head).chain(rows).collect::<Vec<_>>());
+        let mut shown = text::format_table(&std::iter::once(head).chain(rows).collect::<Vec<_>>());
         if let Some(next) = &self.next {
             shown.push_str(&format!("\nThere are more: add --after {next}"));
         }
@@ -70,13 +77,16 @@ impl Show for Page {
     }
 }
 
-pub(super) async fn run(cx: &Context, args: SearchArgs) -> Result<Verdict, CliError> {
+pub(super) async fn search_plugins(
+    cx: &CommandContext,
+    args: SearchArgs,
+) -> Result<CommandOutcome, CliError> {
     let mut query = Serializer::new(String::new());
     query.append_pair("q", &args.words.join(" "));
     if let Some(after) = &args.after {
         query.append_pair("after", after.as_str());
     }
-    let page: Page = cx.client()?.get(&format!("api/plugins?{}", query.finish())).await?;
-    cx.output.show(&page)?;
-    Ok(Verdict::Good)
+    let page: PluginSearchOutput = cx.client()?.get(&format!("api/plugins?{}", query.finish())).await?;
+    cx.output.print_result(&page)?;
+    Ok(CommandOutcome::Success)
 }

@@ -4,15 +4,15 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use toolyard_trust::{audit, hash, sign};
+use toolyard_trust::{audit_manifest, manifest_hash, sign_manifest};
 
-use super::{bad, bad_file, manifest, words};
+use super::{file_problem, formatting, manifest_problems, read_manifest};
 use crate::{
-    cli::Context,
-    commands::{Verdict, keys},
+    cli::CommandContext,
+    commands::{CommandOutcome, keys},
     error::CliError,
     new_file,
-    output::Show,
+    output::RenderText,
     text,
 };
 
@@ -38,7 +38,7 @@ pub(crate) struct SignArgs {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Signed {
+struct PluginSignedOutput {
     file: PathBuf,
     id: String,
     version: String,
@@ -46,9 +46,9 @@ struct Signed {
     content_hash: String,
 }
 
-impl Show for Signed {
-    fn text(&self) -> String {
-        let file = text::line(&self.file.display().to_string());
+impl RenderText for PluginSignedOutput {
+    fn render_text(&self) -> String {
+        let file = text::sanitize_line(&self.file.display().to_string());
         format!(
             "signed {} {} with the key {}: {file}\nhash {}",
             self.id, self.version, self.key_id, self.content_hash
@@ -56,25 +56,27 @@ impl Show for Signed {
     }
 }
 
-pub(super) fn run(cx: &Context, args: &SignArgs) -> Result<Verdict, CliError> {
-    let manifest = manifest(&args.file)?;
-    let key = keys::secret(&args.key)?;
-    let signed = sign(&manifest, &key).map_err(|error| bad_file(&args.file, error))?;
-    let content_hash = hash(&manifest).map_err(|problem| bad(&args.file, vec![problem]))?.to_string();
-    let report = audit(&manifest);
+pub(super) fn sign_plugin(cx: &CommandContext, args: &SignArgs) -> Result<CommandOutcome, CliError> {
+    let manifest = read_manifest(&args.file)?;
+    let key = keys::read_secret_key(&args.key)?;
+    let signed = sign_manifest(&manifest, &key).map_err(|error| file_problem(&args.file, error))?;
+    let content_hash =
+        manifest_hash(&manifest).map_err(|problem| manifest_problems(&args.file, vec![problem]))?.to_string();
+    let report = audit_manifest(&manifest);
     if !report.passes {
-        let errors = words::counts(&report);
-        cx.output
-            .note(&format!("a curator would not sign this ({errors}): `toolyard plugin inspect` says why"));
+        let errors = formatting::count_findings(&report);
+        cx.output.print_note(&format!(
+            "a curator would not sign this ({errors}): `toolyard plugin inspect` says why"
+        ));
     }
     let file = args.out.clone().unwrap_or_else(|| args.file.clone());
-    new_file::replace(&file, &(signed + "\n"))?;
-    cx.output.show(&Signed {
+    new_file::replace_file(&file, &(signed + "\n"))?;
+    cx.output.print_result(&PluginSignedOutput {
         file,
         id: manifest.id.to_string(),
         version: manifest.version.clone(),
-        key_id: key.public().id().to_string(),
+        key_id: key.public_key().id().to_string(),
         content_hash,
     })?;
-    Ok(Verdict::Good)
+    Ok(CommandOutcome::Success)
 }

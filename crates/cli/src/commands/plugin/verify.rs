@@ -4,19 +4,20 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
-use toolyard_protocol::plugin::{ContentHash, Manifest, Signature};
-use toolyard_server::World;
+use toolyard_protocol::plugin::{ContentHash, Manifest, PluginSignature};
+use toolyard_server::ServerDependencies;
 use toolyard_trust::{
-    AllowList, Ground, KeyEntry, KeyList, MAX_LIST_BYTES, Pin, Revocations, Status, Verdict as Judged, judge,
+    AllowList, KeyEntry, KeyList, MAX_LIST_BYTES, PluginVerdict as Judged, RevocationList, RootPin,
+    TrustContext, TrustStatus, judge_manifest,
 };
 
-use super::{bad, bad_file, manifest, words};
+use super::{file_problem, formatting, manifest_problems, read_manifest};
 use crate::{
-    cli::Context,
-    commands::{Verdict, keys},
+    cli::CommandContext,
+    commands::{CommandOutcome, keys},
     error::CliError,
     input,
-    output::Show,
+    output::RenderText,
     text,
 };
 
@@ -52,76 +53,81 @@ pub(crate) struct VerifyArgs {
 }
 
 #[derive(Serialize)]
-struct Told {
+struct PluginVerifyOutput {
     id: String,
     version: String,
     #[serde(flatten)]
     verdict: Judged,
 }
 
-impl Show for Told {
-    fn text(&self) -> String {
+impl RenderText for PluginVerifyOutput {
+    fn render_text(&self) -> String {
         let Self { id, version, verdict } = self;
         let status = match &verdict.status {
-            Status::Signed { .. } => "signed",
-            Status::Unsigned => "unsigned",
-            Status::Modified => "modified",
-            Status::UnknownKey => "of an unknown key",
-            Status::Revoked => "revoked",
-            Status::Expired => "expired",
+            TrustStatus::Signed { .. } => "signed",
+            TrustStatus::Unsigned => "unsigned",
+            TrustStatus::Modified => "modified",
+            TrustStatus::UnknownKey => "of an unknown key",
+            TrustStatus::Revoked => "revoked",
+            TrustStatus::Expired => "expired",
         };
         let mut lines = vec![format!("{id} {version} is {status}: {}", verdict.reason)];
         lines.push(format!("hash {}", verdict.content_hash));
         if verdict.runs {
-            let granted = words::permissions(&verdict.permissions).into_iter();
+            let granted = formatting::describe_permissions(&verdict.permissions).into_iter();
             lines.extend(granted.map(|granted| format!("may have: {granted}")));
         }
-        lines.iter().map(|line| text::line(line)).collect::<Vec<_>>().join("\n")
+        lines.iter().map(|line| text::sanitize_line(line)).collect::<Vec<_>>().join("\n")
     }
 }
 
-pub(super) fn run(cx: &Context, args: &VerifyArgs) -> Result<Verdict, CliError> {
-    let manifest = manifest(&args.file)?;
-    let now = World::default().clock.now();
-    let (keys, revocations) = believed(args, &manifest, now)?;
-    let ground = Ground {
+pub(super) fn verify_plugin(cx: &CommandContext, args: &VerifyArgs) -> Result<CommandOutcome, CliError> {
+    let manifest = read_manifest(&args.file)?;
+    let now = ServerDependencies::default().clock.now();
+    let (keys, revocations) = read_trust_lists(args, &manifest, now)?;
+    let ground = TrustContext {
         keys: &keys,
         revocations: &revocations,
         allowed: &AllowList::default(),
         pinned: args.hash.as_ref(),
         now,
     };
-    let verdict = judge(&manifest, &ground).map_err(|problem| bad(&args.file, vec![problem]))?;
-    let is_signed = matches!(verdict.status, Status::Signed { .. });
-    cx.output.show(&Told { id: manifest.id.to_string(), version: manifest.version.clone(), verdict })?;
-    Ok(if is_signed { Verdict::Good } else { Verdict::Bad })
+    let verdict =
+        judge_manifest(&manifest, &ground).map_err(|problem| manifest_problems(&args.file, vec![problem]))?;
+    let is_signed = matches!(verdict.status, TrustStatus::Signed { .. });
+    cx.output.print_result(&PluginVerifyOutput {
+        id: manifest.id.to_string(),
+        version: manifest.version.clone(),
+        verdict,
+    })?;
+    Ok(if is_signed { CommandOutcome::Success } else { CommandOutcome::Failure })
 }
 
 /// The keys and revocations that were named. Lists count only as far as the root vouches for them.
-fn believed(
+fn read_trust_lists(
     args: &VerifyArgs,
     manifest: &Manifest,
     now: jiff::Timestamp,
-) -> Result<(KeyList, Revocations), CliError> {
+) -> Result<(KeyList, RevocationList), CliError> {
     let mut entries = Vec::new();
     for file in &args.key {
-        let mut entry = KeyEntry::new(keys::public(file)?, file.display().to_string());
+        let mut entry = KeyEntry::new(keys::read_public_key(file)?, file.display().to_string());
         // The older form knows keys by names that somebody gave them; whoever names a key here means this one.
-        if let Some(Signature::Rs256 { key, .. }) = manifest.signature() {
+        if let Some(PluginSignature::Rs256 { key, .. }) = manifest.signature() {
             entry.curator_id = Some(key.clone().unwrap_or_default());
         }
         entries.push(entry);
     }
-    let (mut keys, mut revocations) = (KeyList::local(entries), Revocations::default());
+    let (mut keys, mut revocations) = (KeyList::from_local_keys(entries), RevocationList::default());
     let Some(root) = &args.root else { return Ok((keys, revocations)) };
-    let mut pin = Pin::new(keys::public(root)?);
-    let read = |file: &Path| input::file(file, MAX_LIST_BYTES);
+    let mut pin = RootPin::new(keys::read_public_key(root)?);
+    let read = |file: &Path| input::read_text_file(file, MAX_LIST_BYTES);
     if let Some(file) = &args.keys {
-        (keys, pin) = pin.accept_keys(&read(file)?, now).map_err(|error| bad_file(file, error))?;
+        (keys, pin) = pin.accept_keys(&read(file)?, now).map_err(|error| file_problem(file, error))?;
     }
     if let Some(file) = &args.revocations {
         (revocations, _) =
-            pin.accept_revocations(&read(file)?, now).map_err(|error| bad_file(file, error))?;
+            pin.accept_revocations(&read(file)?, now).map_err(|error| file_problem(file, error))?;
     }
     Ok((keys, revocations))
 }

@@ -2,7 +2,7 @@
 
 use toolyard_protocol::api::TokenList;
 
-use crate::{cli::Context, commands::Verdict, error::CliError, output::Show, text};
+use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, output::RenderText, text};
 
 /// How much of a name is shown, in characters.
 const SHOWN_CHARS: usize = 40;
@@ -11,8 +11,8 @@ const PAGE: u32 = 200;
 /// Most pages; a server has room for half as many.
 const MAX_PAGES: u32 = 1_000;
 
-impl Show for TokenList {
-    fn text(&self) -> String {
+impl RenderText for TokenList {
+    fn render_text(&self) -> String {
         if self.tokens.is_empty() {
             return "No tokens are listed. Make one with `toolyard token user NAME`.".to_owned();
         }
@@ -26,15 +26,15 @@ impl Show for TokenList {
                 token.id.to_string(),
                 token.subject.clone(),
                 token.role.as_str().to_owned(),
-                text::cut(&token.name, SHOWN_CHARS),
+                text::truncate_text(&token.name, SHOWN_CHARS),
                 ends,
             ]
         });
-        text::table(&std::iter::once(head).chain(rows).collect::<Vec<_>>())
+        text::format_table(&std::iter::once(head).chain(rows).collect::<Vec<_>>())
     }
 }
 
-pub(super) async fn run(cx: &Context) -> Result<Verdict, CliError> {
+pub(super) async fn list_tokens(cx: &CommandContext) -> Result<CommandOutcome, CliError> {
     let client = cx.client()?;
     let mut all: TokenList = client.get(&format!("api/tokens?limit={PAGE}")).await?;
     for _ in 0..MAX_PAGES {
@@ -43,6 +43,6 @@ pub(super) async fn run(cx: &Context) -> Result<Verdict, CliError> {
         all.tokens.extend(page.tokens);
         all.next = page.next;
     }
-    cx.output.show(&all)?;
-    Ok(Verdict::Good)
+    cx.output.print_result(&all)?;
+    Ok(CommandOutcome::Success)
 }

@@ -4,11 +4,13 @@ use clap::Args;
 use serde::Serialize;
 use toolyard_protocol::{TokenId, UserId, session::iso_millis};
 use toolyard_server::{
-    auth::{Listing, Role, TokenDetails, issue_offline},
+    auth::{Role, TokenDetails, TokenListing, issue_offline},
     serve,
 };
 
-use crate::{cli::Context, commands::Verdict, config::ConfigArgs, error::CliError, output::Show};
+use crate::{
+    cli::CommandContext, commands::CommandOutcome, config::ConfigArgs, error::CliError, output::RenderText,
+};
 
 /// Longest life of a token, in days.
 const MAX_DAYS: i64 = 3_650;
@@ -19,15 +21,15 @@ const MADE_BY: &str = "toolyard token";
 const MAX_NAME_CHARS: usize = 100;
 
 #[derive(Debug, Args)]
-pub(crate) struct MakeArgs {
+pub(crate) struct TokenMakeArgs {
     /// Who, usually an e-mail address
     #[arg(value_name = "USER")]
     subject: UserId,
     /// What the token is for, as lists of tokens show it
-    #[arg(long, value_name = "TEXT", default_value = MADE_BY, value_parser = token_name)]
+    #[arg(long, value_name = "TEXT", default_value = MADE_BY, value_parser = parse_token_name)]
     name: String,
     /// How long it is valid: 90s, 15m, 12h, 30d
-    #[arg(long, value_name = "TIME", default_value = "30d", value_parser = seconds)]
+    #[arg(long, value_name = "TIME", default_value = "30d", value_parser = parse_ttl)]
     ttl: i64,
     #[command(flatten)]
     config: ConfigArgs,
@@ -35,7 +37,7 @@ pub(crate) struct MakeArgs {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Made {
+struct NewTokenOutput {
     token: String,
     /// Whose it is.
     name: UserId,
@@ -48,15 +50,19 @@ struct Made {
     id: Option<TokenId>,
 }
 
-impl Show for Made {
+impl RenderText for NewTokenOutput {
     /// Nothing but the token, so that a script can take it as it is.
-    fn text(&self) -> String {
+    fn render_text(&self) -> String {
         self.token.clone()
     }
 }
 
-pub(super) async fn run(cx: &Context, role: Role, args: &MakeArgs) -> Result<Verdict, CliError> {
-    let config = args.config.load(Vec::new())?;
+pub(super) async fn create_token(
+    cx: &CommandContext,
+    role: Role,
+    args: &TokenMakeArgs,
+) -> Result<CommandOutcome, CliError> {
+    let config = args.config.load_config(Vec::new())?;
     let file = serve::root_key_file(&config);
     let is_new = config.auth.root_key.is_none() && !file.exists();
     let subject = args.subject.as_str();
@@ -64,32 +70,33 @@ pub(super) async fn run(cx: &Context, role: Role, args: &MakeArgs) -> Result<Ver
         TokenDetails { name: &args.name, subject, role, seconds: args.ttl, by: MADE_BY, made_with: None };
     let made = issue_offline(&config, wanted).await.map_err(CliError::Start)?;
     if is_new {
-        cx.output.note(&format!(
+        cx.output.print_note(&format!(
             "made a new root key in {}; start the server with the same data folder",
             file.display()
         ));
     }
     let id = match made.listing {
-        Listing::Listed(id) => Some(id),
-        Listing::NotTaken(why) => {
-            cx.output.note(&format!("the token is good, but it is not listed and cannot be revoked: {why}"));
+        TokenListing::Listed(id) => Some(id),
+        TokenListing::NotListed(why) => {
+            cx.output
+                .print_note(&format!("the token is good, but it is not listed and cannot be revoked: {why}"));
             None
         }
     };
     let expires_at = iso_millis(made.expires_at);
     let (name, label) = (args.subject.clone(), args.name.clone());
-    cx.output.show(&Made { token: made.token, name, label, role, expires_at, id })?;
-    Ok(Verdict::Good)
+    cx.output.print_result(&NewTokenOutput { token: made.token, name, label, role, expires_at, id })?;
+    Ok(CommandOutcome::Success)
 }
 
-fn token_name(text: &str) -> Result<String, String> {
+fn parse_token_name(text: &str) -> Result<String, String> {
     let name = text.trim();
     let fits = (1..=MAX_NAME_CHARS).contains(&name.chars().count()) && !name.chars().any(char::is_control);
     if fits { Ok(name.to_owned()) } else { Err(format!("expected 1 to {MAX_NAME_CHARS} visible characters")) }
 }
 
 /// `30d` in seconds.
-fn seconds(text: &str) -> Result<i64, String> {
+fn parse_ttl(text: &str) -> Result<i64, String> {
     let expected = || format!("expected a time such as 90s, 15m, 12h or 30d, at most {MAX_DAYS}d");
     let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(expected)?;
     let unit = match unit {
@@ -111,12 +118,12 @@ mod tests {
     #[test]
     fn times_have_a_unit_and_a_bound() {
         assert_eq!(
-            ["90s", "15m", "12h", "30d"].map(|text| seconds(text).unwrap()),
+            ["90s", "15m", "12h", "30d"].map(|text| parse_ttl(text).unwrap()),
             [90, 900, 43_200, 2_592_000]
         );
-        assert!(seconds("3650d").is_ok());
+        assert!(parse_ttl("3650d").is_ok());
         for text in ["", "d", "5", "0s", "-1d", "3651d", "5000000000s", "5w", "1ü"] {
-            assert!(seconds(text).is_err(), "{text}");
+            assert!(parse_ttl(text).is_err(), "{text}");
         }
     }
 }

@@ -7,8 +7,8 @@ mod revoke;
 use clap::Subcommand;
 use toolyard_server::auth::Role;
 
-use super::Verdict;
-use crate::{cli::Context, error::CliError};
+use super::CommandOutcome;
+use crate::{cli::CommandContext, error::CliError};
 
 const HELP: &str = "\
 A token is signed with the server's root key, so make it where the server's data folder is. It is listed there, too, and can be
@@ -26,26 +26,29 @@ Examples:
 #[command(after_help = HELP)]
 pub(crate) enum TokenCommand {
     /// Make a token to use tools
-    User(make::MakeArgs),
+    User(make::TokenMakeArgs),
     /// Make a token to register apps, and use tools
-    Developer(make::MakeArgs),
+    Developer(make::TokenMakeArgs),
     /// Make a token to sign plugins and call them back, and for what developers may
-    Curator(make::MakeArgs),
+    Curator(make::TokenMakeArgs),
     /// Make a token to run the platform
-    Operator(make::MakeArgs),
+    Operator(make::TokenMakeArgs),
     /// List your tokens; operators see all
     Ls,
     /// Revoke a token: the server refuses it from then on
-    Revoke(revoke::RevokeArgs),
+    Revoke(revoke::TokenRevokeArgs),
 }
 
-pub(crate) async fn run(cx: &Context, command: TokenCommand) -> Result<Verdict, CliError> {
+pub(crate) async fn run_token_command(
+    cx: &CommandContext,
+    command: TokenCommand,
+) -> Result<CommandOutcome, CliError> {
     match command {
-        TokenCommand::User(args) => make::run(cx, Role::User, &args).await,
-        TokenCommand::Developer(args) => make::run(cx, Role::Developer, &args).await,
-        TokenCommand::Curator(args) => make::run(cx, Role::Curator, &args).await,
-        TokenCommand::Operator(args) => make::run(cx, Role::Operator, &args).await,
-        TokenCommand::Ls => ls::run(cx).await,
-        TokenCommand::Revoke(args) => revoke::run(cx, args).await,
+        TokenCommand::User(args) => make::create_token(cx, Role::User, &args).await,
+        TokenCommand::Developer(args) => make::create_token(cx, Role::Developer, &args).await,
+        TokenCommand::Curator(args) => make::create_token(cx, Role::Curator, &args).await,
+        TokenCommand::Operator(args) => make::create_token(cx, Role::Operator, &args).await,
+        TokenCommand::Ls => ls::list_tokens(cx).await,
+        TokenCommand::Revoke(args) => revoke::revoke_token(cx, args).await,
     }
 }

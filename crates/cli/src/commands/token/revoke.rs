@@ -5,27 +5,30 @@ use http::Method;
 use serde::Serialize;
 use toolyard_protocol::TokenId;
 
-use crate::{cli::Context, commands::Verdict, error::CliError, output::Show};
+use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, output::RenderText};
 
 #[derive(Debug, Args)]
-pub(crate) struct RevokeArgs {
+pub(crate) struct TokenRevokeArgs {
     /// The token, as `toolyard token ls` shows it
     id: TokenId,
 }
 
 #[derive(Serialize)]
-struct Revoked {
+struct TokenRevokedOutput {
     revoked: TokenId,
 }
 
-impl Show for Revoked {
-    fn text(&self) -> String {
+impl RenderText for TokenRevokedOutput {
+    fn render_text(&self) -> String {
         format!("revoked {} and all that were made with it", self.revoked)
     }
 }
 
-pub(super) async fn run(cx: &Context, args: RevokeArgs) -> Result<Verdict, CliError> {
-    cx.client()?.tell(Method::DELETE, &format!("api/tokens/{}", args.id)).await?;
-    cx.output.show(&Revoked { revoked: args.id })?;
-    Ok(Verdict::Good)
+pub(super) async fn revoke_token(
+    cx: &CommandContext,
+    args: TokenRevokeArgs,
+) -> Result<CommandOutcome, CliError> {
+    cx.client()?.send_empty(Method::DELETE, &format!("api/tokens/{}", args.id)).await?;
+    cx.output.print_result(&TokenRevokedOutput { revoked: args.id })?;
+    Ok(CommandOutcome::Success)
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::error::CliError;
 
 /// The arguments as an object.
-pub(crate) fn read(typed: &[String]) -> Result<Map<String, Value>, CliError> {
+pub(crate) fn parse_arguments(typed: &[String]) -> Result<Map<String, Value>, CliError> {
     if let [whole] = typed
         && whole.trim_start().starts_with('{')
     {
@@ -14,11 +14,11 @@ pub(crate) fn read(typed: &[String]) -> Result<Map<String, Value>, CliError> {
             CliError::usage(format!("the arguments are no JSON object: {error}"), next)
         });
     }
-    typed.iter().map(|pair| pair_of(pair)).collect()
+    typed.iter().map(|pair| parse_pair(pair)).collect()
 }
 
 /// What reads as JSON is JSON (`5`, `true`, `["a"]`), the rest is a text.
-fn pair_of(typed: &str) -> Result<(String, Value), CliError> {
+fn parse_pair(typed: &str) -> Result<(String, Value), CliError> {
     let pair = typed.split_once('=').filter(|(name, _)| !name.is_empty());
     let (name, value) = pair.ok_or_else(|| {
         let next = "write key=value pairs, such as todo_item=milk, or one JSON object";
@@ -36,7 +36,7 @@ mod tests {
 
     fn read_all(typed: &[&str]) -> Result<Value, String> {
         let typed: Vec<String> = typed.iter().map(|text| (*text).to_owned()).collect();
-        read(&typed).map(Value::Object).map_err(|error| error.to_string())
+        parse_arguments(&typed).map(Value::Object).map_err(|error| error.to_string())
     }
 
     #[test]

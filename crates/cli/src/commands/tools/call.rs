@@ -6,16 +6,16 @@ use clap::Args;
 use http::{Method, StatusCode, header};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
-use toolyard_net::Response;
-use toolyard_protocol::call::{IDEMPOTENCY_KEY, MAX_KEY_CHARS, Progress};
+use toolyard_net::HttpResponse;
+use toolyard_protocol::call::{CallProgress, IDEMPOTENCY_KEY, MAX_KEY_CHARS};
 
 use super::arguments;
 use crate::{
-    cli::Context,
-    client::{self, Client, MAX_ANSWER_BYTES, Refused},
-    commands::Verdict,
+    cli::CommandContext,
+    client::{self, ApiClient, MAX_RESPONSE_BYTES, ServerRefusal},
+    commands::CommandOutcome,
     error::CliError,
-    output::{Output, Show},
+    output::{CliOutput, RenderText},
     text,
 };
 
@@ -41,14 +41,14 @@ pub(crate) struct CallArgs {
     #[arg(value_name = "ARGUMENT")]
     arguments: Vec<String>,
     /// An idempotency key: the same key and arguments run the tool once, however often they are sent
-    #[arg(long, value_parser = key)]
+    #[arg(long, value_parser = parse_idempotency_key)]
     key: Option<String>,
     /// Tell on stderr how far the tool is
     #[arg(long)]
     progress: bool,
 }
 
-fn key(text: &str) -> Result<String, String> {
+fn parse_idempotency_key(text: &str) -> Result<String, String> {
     let fits =
         (1..=MAX_KEY_CHARS).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic() || b == b' ');
     if fits {
@@ -67,31 +67,35 @@ struct CallBody<'a> {
 /// A result as the server sent it.
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Answered(Box<RawValue>);
+struct ToolCallOutput(Box<RawValue>);
 
 /// The members of a result that people look at.
 #[derive(Deserialize)]
-struct Members {
+struct CallResultFields {
     success: bool,
     #[serde(default)]
     content: Value,
 }
 
-impl Show for Answered {
-    fn text(&self) -> String {
-        match serde_json::from_str(self.0.get()).map(|members: Members| members.content) {
-            Ok(Value::String(said)) => text::block(&said),
+impl RenderText for ToolCallOutput {
+    fn render_text(&self) -> String {
+        match serde_json::from_str(self.0.get()).map(|members: CallResultFields| members.content) {
+            Ok(Value::String(said)) => text::sanitize_block(&said),
             Ok(Value::Null) | Err(_) => "The tool ran and had nothing to say.".to_owned(),
-            Ok(content) => text::block(&format!("{content:#}")),
+            Ok(content) => text::sanitize_block(&format!("{content:#}")),
         }
     }
 }
 
-pub(super) async fn run(cx: &Context, args: CallArgs) -> Result<Verdict, CliError> {
+pub(super) async fn call_tool(cx: &CommandContext, args: CallArgs) -> Result<CommandOutcome, CliError> {
     let client = cx.client()?;
-    let body = client::json(&CallBody { name: &args.name, arguments: arguments::read(&args.arguments)? });
-    let mut request =
-        client.request(Method::POST, "api/tools/execute")?.header(header::CONTENT_TYPE, "application/json");
+    let body = client::json_body(&CallBody {
+        name: &args.name,
+        arguments: arguments::parse_arguments(&args.arguments)?,
+    });
+    let mut request = client
+        .build_request(Method::POST, "api/tools/execute")?
+        .header(header::CONTENT_TYPE, "application/json");
     if let Some(key) = &args.key {
         request = request.header(IDEMPOTENCY_KEY, key);
     }
@@ -99,75 +103,84 @@ pub(super) async fn run(cx: &Context, args: CallArgs) -> Result<Verdict, CliErro
         request = request.header(header::ACCEPT, EVENTS);
     }
     let called = tokio::time::timeout(WAIT, async {
-        let answer = client.send(client.finish(request, body)?, WAIT).await?;
+        let answer = client.send(client.finish_request(request, body)?, WAIT).await?;
         let status = answer.status;
-        let body = if is_events(&answer) {
-            follow(&client, answer, cx.output).await?
+        let body = if is_event_stream(&answer) {
+            follow_progress(&client, answer, cx.output).await?
         } else {
-            client.bytes(answer).await?
+            client.read_body(answer).await?
         };
         Ok::<_, CliError>((status, body))
     });
-    let timed_out = |_| CliError::TooSlow { server: cx.server().to_owned(), wait: WAIT };
+    let timed_out = |_| CliError::TimedOut { server: cx.server_url().to_owned(), wait: WAIT };
     let (status, body) = called.await.map_err(timed_out)??;
-    tell(&client, cx.output, status, &body)
+    print_call_result(&client, cx.output, status, &body)
 }
 
-fn is_events(answer: &Response) -> bool {
+fn is_event_stream(answer: &HttpResponse) -> bool {
     let kind = answer.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     kind.is_some_and(|kind| kind.starts_with(EVENTS))
 }
 
 /// A call that failed is told as an error, and for programs as the server told it.
-fn tell(client: &Client, output: Output, status: StatusCode, body: &[u8]) -> Result<Verdict, CliError> {
-    let result = serde_json::from_slice::<Members>(body);
+fn print_call_result(
+    client: &ApiClient,
+    output: CliOutput,
+    status: StatusCode,
+    body: &[u8],
+) -> Result<CommandOutcome, CliError> {
+    let result = serde_json::from_slice::<CallResultFields>(body);
     match result {
         Ok(members) => {
-            let raw = serde_json::from_slice(body).map_err(|error| client.bad_answer(error))?;
+            let raw = serde_json::from_slice(body).map_err(|error| client.invalid_response(error))?;
             if members.success {
-                output.show(&Answered(raw))?;
-                return Ok(Verdict::Good);
+                output.print_result(&ToolCallOutput(raw))?;
+                return Ok(CommandOutcome::Success);
             }
             if output.is_json() {
-                output.show(&Answered(raw))?;
-                return Ok(Verdict::Bad);
+                output.print_result(&ToolCallOutput(raw))?;
+                return Ok(CommandOutcome::Failure);
             }
-            Err(Refused::read(status, body).into())
+            Err(ServerRefusal::from_response(status, body).into())
         }
-        Err(error) if status.is_success() => Err(client.bad_answer(error)),
-        Err(_) => Err(client.refused(status, body)),
+        Err(error) if status.is_success() => Err(client.invalid_response(error)),
+        Err(_) => Err(client.server_refusal(status, body)),
     }
 }
 
 /// Tells the progress and gives back the result. Our events are one line of data each.
-async fn follow(client: &Client, answer: Response, output: Output) -> Result<bytes::Bytes, CliError> {
-    let mut lines = answer.lines(MAX_ANSWER_BYTES, MAX_ANSWER_BYTES);
+async fn follow_progress(
+    client: &ApiClient,
+    answer: HttpResponse,
+    output: CliOutput,
+) -> Result<bytes::Bytes, CliError> {
+    let mut lines = answer.into_lines(MAX_RESPONSE_BYTES, MAX_RESPONSE_BYTES);
     let mut event = Vec::new();
-    while let Some(line) = lines.next().await.map_err(|error| client.broken(error))? {
-        if let Some(name) = field(&line, b"event:") {
+    while let Some(line) = lines.next().await.map_err(|error| client.transport_error(error))? {
+        if let Some(name) = sse_field(&line, b"event:") {
             event = name.to_vec();
-        } else if let Some(data) = field(&line, b"data:") {
+        } else if let Some(data) = sse_field(&line, b"data:") {
             match event.as_slice() {
                 b"result" => return Ok(line.slice_ref(data)),
-                b"progress" => output.note(&progress(data)),
+                b"progress" => output.print_note(&format_progress(data)),
                 _ => {}
             }
         }
     }
-    Err(client.bad_answer("it ended before the result was there"))
+    Err(client.invalid_response("it ended before the result was there"))
 }
 
-fn field<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+fn sse_field<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     line.strip_prefix(name).map(<[u8]>::trim_ascii)
 }
 
 /// `40 % half way`
-fn progress(data: &[u8]) -> String {
-    let Ok(Progress { progress, total, message }) = serde_json::from_slice(data) else {
+fn format_progress(data: &[u8]) -> String {
+    let Ok(CallProgress { progress, total, message }) = serde_json::from_slice(data) else {
         return "… still at work".to_owned();
     };
     let share = progress / total.filter(|total| *total > 0.0).unwrap_or(1.0);
-    let message = message.map(|message| format!(" {}", text::line(&message))).unwrap_or_default();
+    let message = message.map(|message| format!(" {}", text::sanitize_line(&message))).unwrap_or_default();
     format!("… {:.0} %{message}", share * 100.0)
 }
 
@@ -177,14 +190,14 @@ mod tests {
 
     #[test]
     fn progress_is_a_share_of_the_total() {
-        assert_eq!(progress(br#"{"progress":0.4,"message":"half way"}"#), "… 40 % half way");
-        assert_eq!(progress(br#"{"progress":3,"total":4}"#), "… 75 %");
-        assert_eq!(progress(b"x"), "… still at work");
+        assert_eq!(format_progress(br#"{"progress":0.4,"message":"half way"}"#), "… 40 % half way");
+        assert_eq!(format_progress(br#"{"progress":3,"total":4}"#), "… 75 %");
+        assert_eq!(format_progress(b"x"), "… still at work");
     }
 
     #[test]
     fn results_are_told_as_text_where_they_are_text() {
-        let text = |body: &str| Answered(serde_json::from_str(body).unwrap()).text();
+        let text = |body: &str| ToolCallOutput(serde_json::from_str(body).unwrap()).render_text();
         assert_eq!(text(r#"{"success":true,"content":"a\nb\u001b"}"#), "a\nb ");
         assert_eq!(text(r#"{"success":true,"content":{"n":1}}"#), "{\n  \"n\": 1\n}");
         assert!(text(r#"{"success":true}"#).contains("nothing"));
@@ -192,9 +205,9 @@ mod tests {
 
     #[test]
     fn a_key_fits_a_header() {
-        assert!(key("2026-11-15 a").is_ok());
+        assert!(parse_idempotency_key("2026-11-15 a").is_ok());
         for bad in ["", "ä", &"x".repeat(MAX_KEY_CHARS + 1)] {
-            assert!(key(bad).is_err(), "{bad}");
+            assert!(parse_idempotency_key(bad).is_err(), "{bad}");
         }
     }
 }

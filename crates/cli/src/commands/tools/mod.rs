@@ -8,8 +8,8 @@ mod switch;
 use clap::Subcommand;
 use toolyard_protocol::api::ToolSwitch;
 
-use super::Verdict;
-use crate::{cli::Context, error::CliError};
+use super::CommandOutcome;
+use crate::{cli::CommandContext, error::CliError};
 
 const HELP: &str = "\
 Examples:
@@ -21,7 +21,7 @@ Examples:
 #[command(after_help = HELP)]
 pub(crate) enum ToolsCommand {
     /// List the tools that the user can call
-    Ls(ls::LsArgs),
+    Ls(ls::ToolsLsArgs),
     /// Call a tool
     Call(call::CallArgs),
     /// Switch a tool on for the user
@@ -30,11 +30,14 @@ pub(crate) enum ToolsCommand {
     Off(switch::SwitchArgs),
 }
 
-pub(crate) async fn run(cx: &Context, command: ToolsCommand) -> Result<Verdict, CliError> {
+pub(crate) async fn run_tools_command(
+    cx: &CommandContext,
+    command: ToolsCommand,
+) -> Result<CommandOutcome, CliError> {
     match command {
-        ToolsCommand::Ls(args) => ls::run(cx, args).await,
-        ToolsCommand::Call(args) => call::run(cx, args).await,
-        ToolsCommand::On(args) => switch::run(cx, args, ToolSwitch { enabled: true }).await,
-        ToolsCommand::Off(args) => switch::run(cx, args, ToolSwitch { enabled: false }).await,
+        ToolsCommand::Ls(args) => ls::list_tools(cx, args).await,
+        ToolsCommand::Call(args) => call::call_tool(cx, args).await,
+        ToolsCommand::On(args) => switch::switch_tool(cx, args, ToolSwitch { enabled: true }).await,
+        ToolsCommand::Off(args) => switch::switch_tool(cx, args, ToolSwitch { enabled: false }).await,
     }
 }

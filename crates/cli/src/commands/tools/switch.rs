@@ -5,7 +5,7 @@ use http::Method;
 use serde::Serialize;
 use toolyard_protocol::{ToolName, api::ToolSwitch};
 
-use crate::{cli::Context, commands::Verdict, error::CliError, output::Show};
+use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, output::RenderText};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -24,16 +24,20 @@ struct SwitchedTool {
     enabled: bool,
 }
 
-impl Show for SwitchedTool {
-    fn text(&self) -> String {
+impl RenderText for SwitchedTool {
+    fn render_text(&self) -> String {
         let state = if self.enabled { "on" } else { "off: no assistant can see or call it" };
         format!("{} is {state}", self.name)
     }
 }
 
-pub(super) async fn run(cx: &Context, args: SwitchArgs, switch: ToolSwitch) -> Result<Verdict, CliError> {
+pub(super) async fn switch_tool(
+    cx: &CommandContext,
+    args: SwitchArgs,
+    switch: ToolSwitch,
+) -> Result<CommandOutcome, CliError> {
     let path = format!("api/settings/tools/{}", crate::client::path_segment(&args.name.to_string()));
     cx.client()?.send_document(Method::PUT, &path, &switch).await?;
-    cx.output.show(&SwitchedTool { name: args.name, enabled: switch.enabled })?;
-    Ok(Verdict::Good)
+    cx.output.print_result(&SwitchedTool { name: args.name, enabled: switch.enabled })?;
+    Ok(CommandOutcome::Success)
 }

@@ -7,8 +7,8 @@ use toolyard_protocol::{
     upstream::{UpstreamAuth, UpstreamDetails, UpstreamState, UpstreamSummary},
 };
 
-use super::{create, id, refresh, test::Asked, words};
-use crate::{cli::Context, commands::Verdict, error::CliError, output::Show};
+use super::{create_upstream, formatting, parse_upstream_id, refresh_upstream, test::UpstreamTestOutput};
+use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, output::RenderText};
 
 const HELP: &str = "\
 ${NAME} in a header or variable stands for a variable of the server's environment: the secret stays there. A command
@@ -22,15 +22,15 @@ Examples:
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
-pub(crate) struct AddArgs {
+pub(crate) struct UpstreamsAddArgs {
     /// Its id: `github` makes tools of the package `mcp.github`
-    #[arg(value_parser = id)]
+    #[arg(value_parser = parse_upstream_id)]
     id: String,
     /// Where it answers over HTTP
     #[arg(long, conflicts_with = "command", required_unless_present = "command")]
     url: Option<String>,
     /// A header of every request; can be given more than once
-    #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header, conflicts_with = "command")]
+    #[arg(long = "header", value_name = "NAME: VALUE", value_parser = parse_header, conflicts_with = "command")]
     headers: Vec<(String, String)>,
     /// Each user authorizes it for themselves
     #[arg(long, conflicts_with = "command")]
@@ -45,7 +45,7 @@ pub(crate) struct AddArgs {
     #[arg(long = "scope", value_name = "SCOPE", requires = "oauth")]
     scopes: Vec<String>,
     /// A variable of the command; NAME alone takes it from the server's environment
-    #[arg(long = "env", value_name = "NAME[=VALUE]", value_parser = variable, conflicts_with = "url")]
+    #[arg(long = "env", value_name = "NAME[=VALUE]", value_parser = parse_variable, conflicts_with = "url")]
     env: Vec<(String, String)>,
     /// The folder in which the command runs
     #[arg(long, value_name = "DIR", conflicts_with = "url")]
@@ -63,7 +63,7 @@ pub(crate) struct AddArgs {
     #[arg(long, value_name = "PATTERN")]
     exclude: Vec<String>,
     /// Another name for a tool
-    #[arg(long, value_name = "FROM=TO", value_parser = renamed)]
+    #[arg(long, value_name = "FROM=TO", value_parser = parse_rename)]
     rename: Vec<(String, String)>,
     /// What kind of thing its tools do: productivity, media, communication, utility or other
     #[arg(long)]
@@ -82,7 +82,7 @@ pub(crate) struct AddArgs {
     command: Vec<String>,
 }
 
-fn header(text: &str) -> Result<(String, String), String> {
+fn parse_header(text: &str) -> Result<(String, String), String> {
     let pair = text.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
     let pair = pair.filter(|(name, _)| name.parse::<http::HeaderName>().is_ok());
     let (name, value) = pair.ok_or("expected NAME: VALUE, such as 'Authorization: Bearer ${TOKEN}'")?;
@@ -90,7 +90,7 @@ fn header(text: &str) -> Result<(String, String), String> {
 }
 
 /// A name alone stands for the variable of that name in the server's environment.
-fn variable(text: &str) -> Result<(String, String), String> {
+fn parse_variable(text: &str) -> Result<(String, String), String> {
     let (name, value) = match text.split_once('=') {
         Some((name, value)) => (name, value.to_owned()),
         None => (text, format!("${{{text}}}")),
@@ -99,14 +99,14 @@ fn variable(text: &str) -> Result<(String, String), String> {
     if fits { Ok((name.to_owned(), value)) } else { Err("expected NAME=VALUE or NAME".to_owned()) }
 }
 
-fn renamed(text: &str) -> Result<(String, String), String> {
+fn parse_rename(text: &str) -> Result<(String, String), String> {
     let pair = text.split_once('=').filter(|(from, to)| !from.is_empty() && !to.is_empty());
     let (from, to) = pair.ok_or("expected FROM=TO, such as find=search_shop")?;
     Ok((from.to_owned(), to.to_owned()))
 }
 
-impl AddArgs {
-    fn details(self) -> UpstreamDetails {
+impl UpstreamsAddArgs {
+    fn into_details(self) -> UpstreamDetails {
         let mut command = self.command.into_iter();
         UpstreamDetails {
             name: self.name.unwrap_or_default(),
@@ -135,12 +135,13 @@ impl AddArgs {
 
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Added(UpstreamSummary);
+struct UpstreamAddedOutput(UpstreamSummary);
 
-impl Show for Added {
-    fn text(&self) -> String {
+impl RenderText for UpstreamAddedOutput {
+    fn render_text(&self) -> String {
         let upstream = &self.0;
-        let mut lines = vec![format!("added {}", upstream.id), Asked(upstream.clone()).text()];
+        let mut lines =
+            vec![format!("added {}", upstream.id), UpstreamTestOutput(upstream.clone()).render_text()];
         if !upstream.details.for_all && upstream.status.state != UpstreamState::Down {
             lines.push(format!("next: toolyard apps install {} --user NAME", upstream.package_name));
         }
@@ -148,21 +149,24 @@ impl Show for Added {
     }
 }
 
-pub(super) async fn run(cx: &Context, args: AddArgs) -> Result<Verdict, CliError> {
+pub(super) async fn add_upstream(
+    cx: &CommandContext,
+    args: UpstreamsAddArgs,
+) -> Result<CommandOutcome, CliError> {
     let (client, id) = (cx.client()?, args.id.clone());
-    let details = args.details();
+    let details = args.into_details();
     // A command runs on the server: whoever adds it sees the whole of it first.
-    cx.output.note(&words::announced(&details));
-    let created = create(&client, &id, &details).await?;
-    let asked = match refresh(&client, &id).await {
+    cx.output.print_note(&formatting::connection_preview(&details));
+    let created = create_upstream(&client, &id, &details).await?;
+    let asked = match refresh_upstream(&client, &id).await {
         Ok(asked) => asked,
         Err(error) => {
-            cx.output.note(&format!("it was added, but how it is doing is not known: {error}"));
+            cx.output.print_note(&format!("it was added, but how it is doing is not known: {error}"));
             created
         }
     };
-    cx.output.show(&Added(asked))?;
-    Ok(Verdict::Good)
+    cx.output.print_result(&UpstreamAddedOutput(asked))?;
+    Ok(CommandOutcome::Success)
 }
 
 #[cfg(test)]
@@ -174,12 +178,12 @@ mod tests {
     #[derive(Parser)]
     struct Line {
         #[command(flatten)]
-        args: AddArgs,
+        args: UpstreamsAddArgs,
     }
 
     fn parse(line: &[&str]) -> Result<serde_json::Value, clap::Error> {
         let line = Line::try_parse_from([&["add"], line].concat())?;
-        Ok(serde_json::to_value(line.args.details()).unwrap())
+        Ok(serde_json::to_value(line.args.into_details()).unwrap())
     }
 
     #[test]

@@ -4,8 +4,8 @@ use clap::Args;
 use http::Method;
 use serde::{Deserialize, Serialize};
 
-use super::{id, path};
-use crate::{cli::Context, commands::Verdict, error::CliError, output::Show, text};
+use super::{parse_upstream_id, upstream_path};
+use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, output::RenderText, text};
 
 const HELP: &str = "\
 The link is good for some minutes. Whoever opens it decides in the browser, once, for the user who asked for it.
@@ -18,7 +18,7 @@ Examples:
 #[command(after_help = HELP)]
 pub(crate) struct AuthorizeArgs {
     /// The upstream, such as github
-    #[arg(value_parser = id)]
+    #[arg(value_parser = parse_upstream_id)]
     id: String,
     /// Forget what the user authorized
     #[arg(long)]
@@ -26,47 +26,50 @@ pub(crate) struct AuthorizeArgs {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Link {
+struct AuthorizeLinkOutput {
     link: String,
 }
 
-impl Show for Link {
+impl RenderText for AuthorizeLinkOutput {
     /// Nothing but the link, so that it can be taken as it is.
-    fn text(&self) -> String {
-        text::line(&self.link)
+    fn render_text(&self) -> String {
+        text::sanitize_line(&self.link)
     }
 }
 
 #[derive(Serialize)]
-struct Forgotten {
+struct AuthorizationForgetOutput {
     id: String,
     done: &'static str,
 }
 
-impl Show for Forgotten {
-    fn text(&self) -> String {
+impl RenderText for AuthorizationForgetOutput {
+    fn render_text(&self) -> String {
         format!("{} the authorization of {}", self.done, self.id)
     }
 }
 
-pub(super) async fn run(cx: &Context, args: AuthorizeArgs) -> Result<Verdict, CliError> {
-    let (client, path) = (cx.client()?, format!("{}/authorize", path(&args.id)));
+pub(super) async fn authorize_upstream(
+    cx: &CommandContext,
+    args: AuthorizeArgs,
+) -> Result<CommandOutcome, CliError> {
+    let (client, path) = (cx.client()?, format!("{}/authorize", upstream_path(&args.id)));
     if args.forget {
-        client.tell(Method::DELETE, &path).await.map_err(not_theirs)?;
-        cx.output.show(&Forgotten { id: args.id, done: "forgot" })?;
-        return Ok(Verdict::Good);
+        client.send_empty(Method::DELETE, &path).await.map_err(with_install_hint)?;
+        cx.output.print_result(&AuthorizationForgetOutput { id: args.id, done: "forgot" })?;
+        return Ok(CommandOutcome::Success);
     }
-    let link: Link = client.make(&path).await.map_err(not_theirs)?;
-    cx.output.note("open this link in a browser:");
-    cx.output.show(&link)?;
-    Ok(Verdict::Good)
+    let link: AuthorizeLinkOutput = client.post_empty(&path).await.map_err(with_install_hint)?;
+    cx.output.print_note("open this link in a browser:");
+    cx.output.print_result(&link)?;
+    Ok(CommandOutcome::Success)
 }
 
 /// Users see what they have installed, and what is for all.
-fn not_theirs(error: CliError) -> CliError {
+fn with_install_hint(error: CliError) -> CliError {
     match error {
         CliError::Refused(refused) => refused
-            .listed_by("install it for the user first: `toolyard apps install mcp.ID --user NAME`")
+            .with_not_found_hint("install it for the user first: `toolyard apps install mcp.ID --user NAME`")
             .into(),
         error => error,
     }

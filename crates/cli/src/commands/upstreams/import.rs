@@ -7,14 +7,14 @@ use serde::Serialize;
 use serde_json::json;
 use toolyard_protocol::upstream::{UpstreamAuth, UpstreamDetails, UpstreamState, UpstreamSummary};
 
-use super::{create, path, refresh, words};
+use super::{create_upstream, formatting, refresh_upstream, upstream_path};
 use crate::{
-    cli::Context,
-    client::Client,
-    client_file::{self, Entry, Found, Upstream},
-    commands::Verdict,
+    cli::CommandContext,
+    client::ApiClient,
+    client_file::{self, EntryOutcome, FileEntry, FileUpstream},
+    commands::CommandOutcome,
     error::CliError,
-    output::Show,
+    output::RenderText,
     text,
 };
 
@@ -31,7 +31,7 @@ Examples:
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
-pub(crate) struct ImportArgs {
+pub(crate) struct UpstreamsImportArgs {
     /// The file
     file: PathBuf,
     /// Read and show everything, add nothing
@@ -44,17 +44,17 @@ pub(crate) struct ImportArgs {
 
 /// What became of one server.
 #[derive(Debug, Serialize)]
-struct Imported {
+struct UpstreamImportLine {
     name: String,
     #[serde(flatten)]
-    outcome: Outcome,
+    outcome: UpstreamImportOutcome,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     remarks: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(tag = "outcome", rename_all = "camelCase")]
-enum Outcome {
+enum UpstreamImportOutcome {
     Added(Box<UpstreamSummary>),
     WouldAdd { id: String, details: Box<UpstreamDetails> },
     SkippedExists { id: String },
@@ -62,79 +62,94 @@ enum Outcome {
     Failed { reasons: Vec<String> },
 }
 
-impl Show for Imported {
-    fn text(&self) -> String {
+impl RenderText for UpstreamImportLine {
+    fn render_text(&self) -> String {
         let said = match &self.outcome {
-            Outcome::Added(upstream) => {
-                let next = words::next(upstream).map(|next| format!("; {next}")).unwrap_or_default();
-                format!("added ({}); {}{next}", words::place(&upstream.details), words::doing(upstream))
+            UpstreamImportOutcome::Added(upstream) => {
+                let next =
+                    formatting::next_step(upstream).map(|next| format!("; {next}")).unwrap_or_default();
+                format!(
+                    "added ({}); {}{next}",
+                    formatting::format_location(&upstream.details),
+                    formatting::format_status(upstream)
+                )
             }
-            Outcome::WouldAdd { id, details } => {
-                format!("would be added as {id} ({})", words::place(details))
+            UpstreamImportOutcome::WouldAdd { id, details } => {
+                format!("would be added as {id} ({})", formatting::format_location(details))
             }
-            Outcome::SkippedExists { id } => format!("skipped: there is an upstream {id} already"),
-            Outcome::SkippedDisabled => "skipped: it is switched off in the file".to_owned(),
-            Outcome::Failed { reasons } => format!("failed: {}", reasons.join("; ")),
+            UpstreamImportOutcome::SkippedExists { id } => {
+                format!("skipped: there is an upstream {id} already")
+            }
+            UpstreamImportOutcome::SkippedDisabled => "skipped: it is switched off in the file".to_owned(),
+            UpstreamImportOutcome::Failed { reasons } => format!("failed: {}", reasons.join("; ")),
         };
         let lines =
             std::iter::once(said).chain(self.remarks.iter().map(|remark| format!("warning: {remark}")));
-        lines.map(|said| text::line(&format!("{}: {said}", self.name))).collect::<Vec<_>>().join("\n")
+        lines
+            .map(|said| text::sanitize_line(&format!("{}: {said}", self.name)))
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 }
 
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Summary {
+struct UpstreamImportSummary {
     added: u64,
     skipped: u64,
     failed: u64,
     dry_run: bool,
 }
 
-impl Summary {
-    fn count(&mut self, outcome: &Outcome) {
+impl UpstreamImportSummary {
+    fn count_outcome(&mut self, outcome: &UpstreamImportOutcome) {
         let counter = match outcome {
-            Outcome::Added(_) | Outcome::WouldAdd { .. } => &mut self.added,
-            Outcome::SkippedExists { .. } | Outcome::SkippedDisabled => &mut self.skipped,
-            Outcome::Failed { .. } => &mut self.failed,
+            UpstreamImportOutcome::Added(_) | UpstreamImportOutcome::WouldAdd { .. } => &mut self.added,
+            UpstreamImportOutcome::SkippedExists { .. } | UpstreamImportOutcome::SkippedDisabled => {
+                &mut self.skipped
+            }
+            UpstreamImportOutcome::Failed { .. } => &mut self.failed,
         };
         *counter += 1;
     }
 }
 
-impl Show for Summary {
-    fn text(&self) -> String {
+impl RenderText for UpstreamImportSummary {
+    fn render_text(&self) -> String {
         let added = if self.dry_run { "would be added" } else { "added" };
         format!("{} {added}, {} skipped, {} failed", self.added, self.skipped, self.failed)
     }
 }
 
-pub(super) async fn run(cx: &Context, args: &ImportArgs) -> Result<Verdict, CliError> {
+pub(super) async fn import_upstreams(
+    cx: &CommandContext,
+    args: &UpstreamsImportArgs,
+) -> Result<CommandOutcome, CliError> {
     let client = if args.dry_run { None } else { Some(cx.client()?) };
-    let mut summary = Summary { dry_run: args.dry_run, ..Summary::default() };
-    for Entry { name, found } in client_file::open(&args.file)? {
+    let mut summary = UpstreamImportSummary { dry_run: args.dry_run, ..UpstreamImportSummary::default() };
+    for FileEntry { name, outcome: found } in client_file::read_client_file(&args.file)? {
         let (outcome, remarks) = match found {
-            Found::Disabled => (Outcome::SkippedDisabled, Vec::new()),
-            Found::Bad(why) => (Outcome::Failed { reasons: vec![why] }, Vec::new()),
-            Found::Upstream(upstream) => {
-                let Upstream { id, mut details, remarks } = *upstream;
+            EntryOutcome::Disabled => (UpstreamImportOutcome::SkippedDisabled, Vec::new()),
+            EntryOutcome::Rejected(why) => (UpstreamImportOutcome::Failed { reasons: vec![why] }, Vec::new()),
+            EntryOutcome::Upstream(upstream) => {
+                let FileUpstream { id, mut details, remarks } = *upstream;
                 details.for_all = args.for_all;
                 let outcome = match &client {
-                    None => Outcome::WouldAdd { id, details: Box::new(hidden(details)) },
-                    Some(client) => add(client, id, &details).await?,
+                    None => UpstreamImportOutcome::WouldAdd { id, details: Box::new(hide_secrets(details)) },
+                    Some(client) => import_upstream(client, id, &details).await?,
                 };
                 (outcome, remarks)
             }
         };
-        summary.count(&outcome);
-        cx.output.show(&Imported { name, outcome, remarks })?;
+        summary.count_outcome(&outcome);
+        cx.output.print_result(&UpstreamImportLine { name, outcome, remarks })?;
     }
-    cx.output.show(&summary)?;
-    Ok(if summary.failed == 0 { Verdict::Good } else { Verdict::Bad })
+    cx.output.print_result(&summary)?;
+    Ok(if summary.failed == 0 { CommandOutcome::Success } else { CommandOutcome::Failure })
 }
 
 /// What may be shown: values that name no variable may be secret.
-fn hidden(mut details: UpstreamDetails) -> UpstreamDetails {
+fn hide_secrets(mut details: UpstreamDetails) -> UpstreamDetails {
     let values =
         details.env.values_mut().chain(details.headers.values_mut()).chain(&mut details.client_secret);
     for value in values.filter(|value| !value.contains("${")) {
@@ -144,24 +159,30 @@ fn hidden(mut details: UpstreamDetails) -> UpstreamDetails {
 }
 
 /// One server. An error here is one that would meet every further server as well.
-async fn add(client: &Client, id: String, details: &UpstreamDetails) -> Result<Outcome, CliError> {
-    let created = match create(client, &id, details).await {
+async fn import_upstream(
+    client: &ApiClient,
+    id: String,
+    details: &UpstreamDetails,
+) -> Result<UpstreamImportOutcome, CliError> {
+    let created = match create_upstream(client, &id, details).await {
         Ok(created) => created,
-        Err(CliError::Refused(refused)) if refused.is_conflict() => return Ok(Outcome::SkippedExists { id }),
+        Err(CliError::Refused(refused)) if refused.is_conflict() => {
+            return Ok(UpstreamImportOutcome::SkippedExists { id });
+        }
         Err(CliError::Refused(refused)) => {
-            let problems = refused.problems.iter().map(text::problem);
+            let problems = refused.problems.iter().map(text::format_problem);
             let reasons = std::iter::once(refused.to_string()).chain(problems).collect();
-            return Ok(Outcome::Failed { reasons });
+            return Ok(UpstreamImportOutcome::Failed { reasons });
         }
         Err(error) => return Err(error),
     };
     // It was added: whatever goes wrong from here on is no reason to say otherwise.
-    let asked = refresh(client, &id).await.unwrap_or(created);
-    Ok(Outcome::Added(Box::new(with_oauth(client, asked).await)))
+    let asked = refresh_upstream(client, &id).await.unwrap_or(created);
+    Ok(UpstreamImportOutcome::Added(Box::new(with_oauth(client, asked).await)))
 }
 
 /// A file says nothing of OAuth where the client finds out by itself. So do we, unless it has a credential of its own.
-async fn with_oauth(client: &Client, upstream: UpstreamSummary) -> UpstreamSummary {
+async fn with_oauth(client: &ApiClient, upstream: UpstreamSummary) -> UpstreamSummary {
     let details = &upstream.details;
     let has_credential = details.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
     let wanted = upstream.status.state == UpstreamState::NeedsAuthorization
@@ -170,7 +191,8 @@ async fn with_oauth(client: &Client, upstream: UpstreamSummary) -> UpstreamSumma
     if !wanted {
         return upstream;
     }
-    let changed = client.patch::<_, UpstreamSummary>(&path(&upstream.id), &json!({ "auth": "oauth" })).await;
+    let changed =
+        client.patch::<_, UpstreamSummary>(&upstream_path(&upstream.id), &json!({ "auth": "oauth" })).await;
     match changed {
         // A changed upstream is asked anew; what we know of it still holds.
         Ok(changed) => UpstreamSummary { status: upstream.status, ..changed },
@@ -188,7 +210,7 @@ mod tests {
             "url": "https://x", "headers": { "A": "s3cret", "B": "${B}" }, "auth": "oauth", "clientSecret": "s3cret",
         }))
         .unwrap();
-        let shown = serde_json::to_string(&hidden(details)).unwrap();
+        let shown = serde_json::to_string(&hide_secrets(details)).unwrap();
         assert!(!shown.contains("s3cret") && shown.contains("${B}"), "{shown}");
     }
 }

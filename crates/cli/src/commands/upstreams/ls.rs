@@ -1,13 +1,13 @@
 //! `toolyard upstreams ls`
 
-use super::{Upstreams, words};
-use crate::{cli::Context, commands::Verdict, error::CliError, output::Show, text};
+use super::{UpstreamsOutput, formatting};
+use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, output::RenderText, text};
 
 /// How much of a URL or command is shown, in characters.
 const SHOWN_CHARS: usize = 60;
 
-impl Show for Upstreams {
-    fn text(&self) -> String {
+impl RenderText for UpstreamsOutput {
+    fn render_text(&self) -> String {
         if self.upstreams.is_empty() {
             return "No upstreams yet. Add one with `toolyard upstreams add`.".to_owned();
         }
@@ -16,18 +16,18 @@ impl Show for Upstreams {
             let status = &upstream.status;
             [
                 upstream.id.clone(),
-                text::cut(&words::place(&upstream.details), SHOWN_CHARS),
-                words::state(status.state).to_owned(),
+                text::truncate_text(&formatting::format_location(&upstream.details), SHOWN_CHARS),
+                formatting::state_label(status.state).to_owned(),
                 status.tools.to_string(),
                 status.listed_at.clone().unwrap_or_else(|| "never".to_owned()),
             ]
         });
-        text::table(&std::iter::once(head).chain(rows).collect::<Vec<_>>())
+        text::format_table(&std::iter::once(head).chain(rows).collect::<Vec<_>>())
     }
 }
 
-pub(super) async fn run(cx: &Context) -> Result<Verdict, CliError> {
-    let upstreams: Upstreams = cx.client()?.get("api/upstreams").await?;
-    cx.output.show(&upstreams)?;
-    Ok(Verdict::Good)
+pub(super) async fn list_upstreams(cx: &CommandContext) -> Result<CommandOutcome, CliError> {
+    let upstreams: UpstreamsOutput = cx.client()?.get("api/upstreams").await?;
+    cx.output.print_result(&upstreams)?;
+    Ok(CommandOutcome::Success)
 }

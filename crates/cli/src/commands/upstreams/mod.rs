@@ -2,21 +2,21 @@
 
 mod add;
 mod authorize;
+pub(crate) mod formatting;
 mod import;
 mod ls;
 mod rm;
 mod show;
 mod test;
-pub(crate) mod words;
 
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use serde::{Deserialize, Serialize};
-use toolyard_protocol::upstream::{MAX_ID_CHARS, UpstreamDetails, UpstreamSummary, package_of};
+use toolyard_protocol::upstream::{MAX_ID_CHARS, UpstreamDetails, UpstreamSummary, upstream_package};
 
-use super::Verdict;
-use crate::{cli::Context, client::Client, error::CliError};
+use super::CommandOutcome;
+use crate::{cli::CommandContext, client::ApiClient, error::CliError};
 
 /// How long the server may take to ask an upstream: the start of a process, and all its lists.
 const LISTS_WAIT: Duration = Duration::from_secs(120);
@@ -34,35 +34,35 @@ Examples:
 #[command(after_help = HELP)]
 pub(crate) enum UpstreamsCommand {
     /// Add an MCP server, over HTTP or as a command, and read what it offers
-    Add(Box<add::AddArgs>),
+    Add(Box<add::UpstreamsAddArgs>),
     /// List the upstreams that you may see and change
     #[command(after_help = "Examples:\n  toolyard upstreams ls\n  toolyard upstreams ls --json")]
     Ls,
     /// Show one upstream and how it is doing
     #[command(after_help = "Examples:\n  toolyard upstreams show github")]
-    Show(IdArg),
+    Show(UpstreamIdArg),
     /// Remove an upstream with everything that hangs on it
     #[command(after_help = "Examples:\n  toolyard upstreams rm github --yes")]
-    Rm(rm::RmArgs),
+    Rm(rm::UpstreamsRmArgs),
     /// Ask an upstream now; ends with 1 if it is not up
     #[command(after_help = "Examples:\n  toolyard upstreams test github && echo it is up")]
-    Test(IdArg),
+    Test(UpstreamIdArg),
     /// Add the servers of a file in which an MCP client keeps them
-    Import(import::ImportArgs),
+    Import(import::UpstreamsImportArgs),
     /// Print the link with which the user authorizes an upstream
     Authorize(authorize::AuthorizeArgs),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct IdArg {
+pub(crate) struct UpstreamIdArg {
     /// The upstream, such as github
-    #[arg(value_parser = id)]
+    #[arg(value_parser = parse_upstream_id)]
     id: String,
 }
 
 /// The id of an upstream. Checked here, because it becomes part of a path.
-fn id(text: &str) -> Result<String, String> {
-    match package_of(text) {
+fn parse_upstream_id(text: &str) -> Result<String, String> {
+    match upstream_package(text) {
         Ok(_) => Ok(text.to_owned()),
         Err(_) => Err(format!(
             "expected 1 to {MAX_ID_CHARS} of a-z, 0-9, `.`, `_`, `-`, beginning with a letter or digit"
@@ -72,7 +72,7 @@ fn id(text: &str) -> Result<String, String> {
 
 /// Body of `POST /api/upstreams`.
 #[derive(Serialize)]
-struct NewUpstream<'a> {
+struct UpstreamCreateRequest<'a> {
     id: &'a str,
     #[serde(flatten)]
     details: &'a UpstreamDetails,
@@ -80,41 +80,51 @@ struct NewUpstream<'a> {
 
 /// Answer of `GET /api/upstreams`.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Upstreams {
+pub(crate) struct UpstreamsOutput {
     pub(crate) upstreams: Vec<UpstreamSummary>,
 }
 
-fn path(id: &str) -> String {
+fn upstream_path(id: &str) -> String {
     format!("api/upstreams/{id}")
 }
 
-async fn create(client: &Client, id: &str, details: &UpstreamDetails) -> Result<UpstreamSummary, CliError> {
-    client.post("api/upstreams", &NewUpstream { id, details }).await
+async fn create_upstream(
+    client: &ApiClient,
+    id: &str,
+    details: &UpstreamDetails,
+) -> Result<UpstreamSummary, CliError> {
+    client.post("api/upstreams", &UpstreamCreateRequest { id, details }).await
 }
 
 /// Asks the upstream now.
-async fn refresh(client: &Client, id: &str) -> Result<UpstreamSummary, CliError> {
-    client.make_within(&format!("{}/refresh", path(id)), LISTS_WAIT).await.map_err(missing)
+async fn refresh_upstream(client: &ApiClient, id: &str) -> Result<UpstreamSummary, CliError> {
+    client
+        .post_empty_within(&format!("{}/refresh", upstream_path(id)), LISTS_WAIT)
+        .await
+        .map_err(with_upstream_hint)
 }
 
 /// What is not found stands in another list than apps.
-fn missing(error: CliError) -> CliError {
+fn with_upstream_hint(error: CliError) -> CliError {
     match error {
         CliError::Refused(refused) => refused
-            .listed_by("`toolyard upstreams ls` lists the upstreams that you may see and change")
+            .with_not_found_hint("`toolyard upstreams ls` lists the upstreams that you may see and change")
             .into(),
         error => error,
     }
 }
 
-pub(crate) async fn run(cx: &Context, command: UpstreamsCommand) -> Result<Verdict, CliError> {
+pub(crate) async fn run_upstreams_command(
+    cx: &CommandContext,
+    command: UpstreamsCommand,
+) -> Result<CommandOutcome, CliError> {
     match command {
-        UpstreamsCommand::Add(args) => add::run(cx, *args).await,
-        UpstreamsCommand::Ls => ls::run(cx).await,
-        UpstreamsCommand::Show(args) => show::run(cx, &args).await,
-        UpstreamsCommand::Rm(args) => rm::run(cx, args).await,
-        UpstreamsCommand::Test(args) => test::run(cx, &args).await,
-        UpstreamsCommand::Import(args) => import::run(cx, &args).await,
-        UpstreamsCommand::Authorize(args) => authorize::run(cx, args).await,
+        UpstreamsCommand::Add(args) => add::add_upstream(cx, *args).await,
+        UpstreamsCommand::Ls => ls::list_upstreams(cx).await,
+        UpstreamsCommand::Show(args) => show::show_upstream(cx, &args).await,
+        UpstreamsCommand::Rm(args) => rm::remove_upstream(cx, args).await,
+        UpstreamsCommand::Test(args) => test::test_upstream(cx, &args).await,
+        UpstreamsCommand::Import(args) => import::import_upstreams(cx, &args).await,
+        UpstreamsCommand::Authorize(args) => authorize::authorize_upstream(cx, args).await,
     }
 }

@@ -4,13 +4,13 @@ use clap::Args;
 use http::Method;
 use serde::Serialize;
 
-use super::{id, missing, path};
-use crate::{cli::Context, commands::Verdict, error::CliError, input, output::Show};
+use super::{parse_upstream_id, upstream_path, with_upstream_hint};
+use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, input, output::RenderText};
 
 #[derive(Debug, Args)]
-pub(crate) struct RmArgs {
+pub(crate) struct UpstreamsRmArgs {
     /// The upstream, such as github
-    #[arg(value_parser = id)]
+    #[arg(value_parser = parse_upstream_id)]
     id: String,
     /// Do not ask
     #[arg(long, short)]
@@ -18,26 +18,29 @@ pub(crate) struct RmArgs {
 }
 
 #[derive(Serialize)]
-struct Removed {
+struct UpstreamRemovedOutput {
     id: String,
     done: &'static str,
 }
 
-impl Show for Removed {
-    fn text(&self) -> String {
+impl RenderText for UpstreamRemovedOutput {
+    fn render_text(&self) -> String {
         format!("{} {}", self.done, self.id)
     }
 }
 
-pub(super) async fn run(cx: &Context, args: RmArgs) -> Result<Verdict, CliError> {
+pub(super) async fn remove_upstream(
+    cx: &CommandContext,
+    args: UpstreamsRmArgs,
+) -> Result<CommandOutcome, CliError> {
     let client = cx.client()?;
     if !args.yes {
-        input::confirm(&format!(
+        input::ask_confirmation(&format!(
             "Remove {} with its installs and the authorizations that users gave it?",
             args.id
         ))?;
     }
-    client.tell(Method::DELETE, &path(&args.id)).await.map_err(missing)?;
-    cx.output.show(&Removed { id: args.id, done: "removed" })?;
-    Ok(Verdict::Good)
+    client.send_empty(Method::DELETE, &upstream_path(&args.id)).await.map_err(with_upstream_hint)?;
+    cx.output.print_result(&UpstreamRemovedOutput { id: args.id, done: "removed" })?;
+    Ok(CommandOutcome::Success)
 }

@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use toolyard_protocol::upstream::{UpstreamAuth, UpstreamSummary};
 
-use super::{IdArg, missing, path, words};
-use crate::{cli::Context, commands::Verdict, error::CliError, output::Show, text};
+use super::{UpstreamIdArg, formatting, upstream_path, with_upstream_hint};
+use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, output::RenderText, text};
 
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Shown(UpstreamSummary);
+struct UpstreamDetailsOutput(UpstreamSummary);
 
-fn pairs(pairs: &BTreeMap<String, String>, between: &str) -> String {
+fn join_pairs(pairs: &BTreeMap<String, String>, between: &str) -> String {
     pairs.iter().map(|(name, value)| format!("{name}{between}{value}")).collect::<Vec<_>>().join(", ")
 }
 
-fn who(upstream: &UpstreamSummary) -> &'static str {
+fn audience(upstream: &UpstreamSummary) -> &'static str {
     match (upstream.details.for_all, upstream.managed) {
         (true, true) => "everybody; from the configuration file",
         (true, false) => "everybody",
@@ -25,8 +25,8 @@ fn who(upstream: &UpstreamSummary) -> &'static str {
     }
 }
 
-impl Show for Shown {
-    fn text(&self) -> String {
+impl RenderText for UpstreamDetailsOutput {
+    fn render_text(&self) -> String {
         let Self(upstream) = self;
         let (details, status) = (&upstream.details, &upstream.status);
         let auth = match details.auth {
@@ -38,35 +38,41 @@ impl Show for Shown {
             ("package", upstream.package_name.to_string()),
             ("name", details.name.clone()),
             ("description", text::first_line(&details.description, 100)),
-            ("where", words::place(details)),
+            ("where", formatting::format_location(details)),
             ("folder", details.cwd.clone().unwrap_or_default()),
-            ("variables", pairs(&details.env, "=")),
-            ("headers", pairs(&details.headers, ": ")),
+            ("variables", join_pairs(&details.env, "=")),
+            ("headers", join_pairs(&details.headers, ": ")),
             ("authorized", if details.url.is_some() { auth.to_owned() } else { String::new() }),
             ("processes", if details.per_user { "one for each user".to_owned() } else { String::new() }),
-            ("for", who(upstream).to_owned()),
+            ("for", audience(upstream).to_owned()),
             ("only", details.include.join(", ")),
             ("without", details.exclude.join(", ")),
-            ("renamed", pairs(&details.rename, " to ")),
+            ("renamed", join_pairs(&details.rename, " to ")),
             ("timeout", details.call_timeout_ms.map(|ms| format!("{ms} ms")).unwrap_or_default()),
             ("owner", upstream.owner.clone()),
-            ("state", words::state(status.state).to_owned()),
+            ("state", formatting::state_label(status.state).to_owned()),
             ("problem", status.problem.clone().unwrap_or_default()),
             ("speaks", status.revision.clone().unwrap_or_default()),
-            ("offers", words::counts(status)),
+            ("offers", formatting::format_counts(status)),
             ("listed", status.listed_at.clone().unwrap_or_else(|| "never".to_owned())),
         ];
         let said = rows.into_iter().filter(|(_, value)| !value.is_empty());
         let rows: Vec<_> = said.map(|(name, value)| [name.to_owned(), value]).collect();
-        let mut lines = vec![text::table(&rows)];
-        lines.extend(words::set_aside(status));
-        lines.extend(words::next(upstream).map(|next| format!("next: {}", text::line(&next))));
+        let mut lines = vec![text::format_table(&rows)];
+        lines.extend(formatting::format_set_aside(status));
+        lines.extend(
+            formatting::next_step(upstream).map(|next| format!("next: {}", text::sanitize_line(&next))),
+        );
         lines.join("\n")
     }
 }
 
-pub(super) async fn run(cx: &Context, args: &IdArg) -> Result<Verdict, CliError> {
-    let upstream: UpstreamSummary = cx.client()?.get(&path(&args.id)).await.map_err(missing)?;
-    cx.output.show(&Shown(upstream))?;
-    Ok(Verdict::Good)
+pub(super) async fn show_upstream(
+    cx: &CommandContext,
+    args: &UpstreamIdArg,
+) -> Result<CommandOutcome, CliError> {
+    let upstream: UpstreamSummary =
+        cx.client()?.get(&upstream_path(&args.id)).await.map_err(with_upstream_hint)?;
+    cx.output.print_result(&UpstreamDetailsOutput(upstream))?;
+    Ok(CommandOutcome::Success)
 }

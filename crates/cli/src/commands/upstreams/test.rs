@@ -3,26 +3,31 @@
 use serde::Serialize;
 use toolyard_protocol::upstream::{UpstreamState, UpstreamSummary};
 
-use super::{IdArg, refresh, words};
-use crate::{cli::Context, commands::Verdict, error::CliError, output::Show, text};
+use super::{UpstreamIdArg, formatting, refresh_upstream};
+use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, output::RenderText, text};
 
 /// How an upstream is doing, and what to do about it.
 #[derive(Serialize)]
 #[serde(transparent)]
-pub(super) struct Asked(pub(super) UpstreamSummary);
+pub(super) struct UpstreamTestOutput(pub(super) UpstreamSummary);
 
-impl Show for Asked {
-    fn text(&self) -> String {
-        let mut lines = vec![words::doing(&self.0)];
-        lines.extend(words::set_aside(&self.0.status));
-        lines.extend(words::next(&self.0).map(|next| format!("next: {}", text::line(&next))));
+impl RenderText for UpstreamTestOutput {
+    fn render_text(&self) -> String {
+        let mut lines = vec![formatting::format_status(&self.0)];
+        lines.extend(formatting::format_set_aside(&self.0.status));
+        lines.extend(
+            formatting::next_step(&self.0).map(|next| format!("next: {}", text::sanitize_line(&next))),
+        );
         lines.join("\n")
     }
 }
 
-pub(super) async fn run(cx: &Context, args: &IdArg) -> Result<Verdict, CliError> {
-    let upstream = refresh(&cx.client()?, &args.id).await?;
+pub(super) async fn test_upstream(
+    cx: &CommandContext,
+    args: &UpstreamIdArg,
+) -> Result<CommandOutcome, CliError> {
+    let upstream = refresh_upstream(&cx.client()?, &args.id).await?;
     let up = upstream.status.state == UpstreamState::Up;
-    cx.output.show(&Asked(upstream))?;
-    Ok(if up { Verdict::Good } else { Verdict::Bad })
+    cx.output.print_result(&UpstreamTestOutput(upstream))?;
+    Ok(if up { CommandOutcome::Success } else { CommandOutcome::Failure })
 }

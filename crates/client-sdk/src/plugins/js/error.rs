@@ -4,7 +4,7 @@ use toolyard_protocol::{
     Problem,
     plugin::{ManifestError, PluginId},
 };
-use toolyard_trust::Verdict;
+use toolyard_trust::PluginVerdict;
 
 /// Why a plugin in JavaScript does not run.
 #[non_exhaustive]
@@ -22,7 +22,7 @@ pub enum JsPluginError {
         /// The plugin.
         id: PluginId,
         /// What it turned out to be.
-        verdict: Box<Verdict>,
+        verdict: Box<PluginVerdict>,
     },
     /// It was made for a newer host.
     #[error("the plugin `{id}` needs a host of {needs} or newer, and this is {}; update it", env!("CARGO_PKG_VERSION"))]

@@ -8,9 +8,9 @@ use std::{
 };
 
 use toolyard_protocol::plugin::{ContentHash, MAX_CODE_BYTES};
-use toolyard_sandbox::{Host, Limits, Quota, Sandbox, Storage};
+use toolyard_sandbox::{PluginStorage, Sandbox, SandboxHost, SandboxLimits, StorageQuota};
 
-use super::storage::{Shelves, StoragePlace};
+use super::storage::{StorageBackends, StoragePlace};
 
 /// How long a call may take, unless said otherwise. Below the client's own limit for tools
 /// ([`TOOL_TIMEOUT`](crate::client::TOOL_TIMEOUT)): whoever is cut off first does not learn that the code got stuck.
@@ -20,41 +20,42 @@ const CALL_TIME: Duration = Duration::from_secs(25);
 #[derive(Debug, Clone)]
 pub struct JsOptions {
     /// What one call may use, and how many there may be at once. `time` should stay below the client's `tool_timeout`.
-    pub limits: Limits,
+    pub limits: SandboxLimits,
     /// Where plugins keep their data.
     pub storage: StoragePlace,
     /// How much each of them may keep, whatever it asks for.
-    pub quota: Quota,
+    pub quota: StorageQuota,
 }
 
 impl Default for JsOptions {
     /// Data is forgotten when the program ends.
     fn default() -> Self {
         // Whatever a manifest may have is run.
-        let limits = Limits { time: CALL_TIME, source_bytes: MAX_CODE_BYTES, ..Limits::default() };
-        Self { limits, storage: StoragePlace::Memory, quota: Quota::default() }
+        let limits =
+            SandboxLimits { time: CALL_TIME, source_bytes: MAX_CODE_BYTES, ..SandboxLimits::default() };
+        Self { limits, storage: StoragePlace::Memory, quota: StorageQuota::default() }
     }
 }
 
 /// Where plugins run. One for the whole program; cheap to clone.
 #[derive(Clone)]
-pub struct JsHost(Arc<Inner>);
+pub struct JsHost(Arc<JsHostState>);
 
-struct Inner {
+struct JsHostState {
     sandbox: Sandbox,
-    shelves: Shelves,
-    quota: Quota,
+    storages: StorageBackends,
+    quota: StorageQuota,
     /// What got stuck. As many as there are plugins, at most.
     stuck: Mutex<BTreeSet<ContentHash>>,
 }
 
 impl JsHost {
     /// Starts nothing yet.
-    pub fn new(world: Host, options: JsOptions) -> Self {
+    pub fn new(world: SandboxHost, options: JsOptions) -> Self {
         let JsOptions { limits, storage, quota } = options;
-        Self(Arc::new(Inner {
+        Self(Arc::new(JsHostState {
             sandbox: Sandbox::new(limits, world),
-            shelves: Shelves::new(storage, quota),
+            storages: StorageBackends::new(storage, quota),
             quota,
             stuck: Mutex::default(),
         }))
@@ -64,25 +65,25 @@ impl JsHost {
         &self.0.sandbox
     }
 
-    pub(super) fn quota(&self) -> Quota {
+    pub(super) fn quota(&self) -> StorageQuota {
         self.0.quota
     }
 
-    pub(super) fn storage(&self, name: &str, quota: Quota) -> Arc<dyn Storage> {
-        self.0.shelves.open(name, quota)
+    pub(super) fn open_storage(&self, name: &str, quota: StorageQuota) -> Arc<dyn PluginStorage> {
+        self.0.storages.open(name, quota)
     }
 
-    fn stuck(&self) -> MutexGuard<'_, BTreeSet<ContentHash>> {
+    fn lock_stuck(&self) -> MutexGuard<'_, BTreeSet<ContentHash>> {
         self.0.stuck.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// From now on this content is not run any more.
-    pub(super) fn switch_off(&self, hash: &ContentHash) {
-        self.stuck().insert(hash.clone());
+    pub(super) fn mark_stuck(&self, hash: &ContentHash) {
+        self.lock_stuck().insert(hash.clone());
     }
 
     pub(super) fn is_stuck(&self, hash: &ContentHash) -> bool {
-        self.stuck().contains(hash)
+        self.lock_stuck().contains(hash)
     }
 }
 

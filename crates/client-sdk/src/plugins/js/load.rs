@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use toolyard_protocol::plugin::{ContentHash, Manifest, Permissions, Storage};
-use toolyard_sandbox::{HostPattern, Permissions as Granted, Quota};
-use toolyard_trust::{AllowList, Code, Ground, KeyList, Revocations, Verdict, audit, judge};
+use toolyard_protocol::plugin::{ContentHash, Manifest, PluginPermissions, Storage};
+use toolyard_sandbox::{RunPermissions as Granted, StorageQuota, UrlHostPattern};
+use toolyard_trust::{
+    AllowList, Code, KeyList, PluginVerdict, RevocationList, TrustContext, audit_manifest, judge_manifest,
+};
 
 use super::{
-    call::{self, Shared},
+    call::{self, JsRuntime},
     error::JsPluginError,
     host::JsHost,
 };
@@ -20,7 +22,7 @@ pub struct JsTrust {
     /// The keys that are believed.
     pub keys: KeyList,
     /// What was called back.
-    pub revocations: Revocations,
+    pub revocations: RevocationList,
     /// Unsigned plugins that may run all the same, each by its id and content hash, with the permissions that were seen.
     pub allowed: AllowList,
     /// The content that was installed, if it was.
@@ -31,10 +33,10 @@ pub struct JsTrust {
 
 impl JsTrust {
     /// Believes nobody: nothing runs.
-    pub fn nobody(now: Timestamp) -> Self {
+    pub fn empty(now: Timestamp) -> Self {
         Self {
-            keys: KeyList::local([]),
-            revocations: Revocations::default(),
+            keys: KeyList::from_local_keys([]),
+            revocations: RevocationList::default(),
             allowed: AllowList::default(),
             pinned: None,
             now,
@@ -46,21 +48,21 @@ impl JsTrust {
 #[derive(Debug, Clone)]
 pub struct JsPlugin {
     manifest: Manifest,
-    verdict: Verdict,
+    verdict: PluginVerdict,
 }
 
 impl JsPlugin {
     /// Reads and judges a manifest.
     pub fn load(manifest: &[u8], trust: &JsTrust) -> Result<Self, JsPluginError> {
-        let manifest = Manifest::read(manifest)?;
-        let ground = Ground {
+        let manifest = Manifest::parse(manifest)?;
+        let ground = TrustContext {
             keys: &trust.keys,
             revocations: &trust.revocations,
             allowed: &trust.allowed,
             pinned: trust.pinned.as_ref(),
             now: trust.now,
         };
-        let verdict = judge(&manifest, &ground).map_err(JsPluginError::Form)?;
+        let verdict = judge_manifest(&manifest, &ground).map_err(JsPluginError::Form)?;
         let id = manifest.id.clone();
         if !verdict.runs {
             return Err(JsPluginError::Refused { id, verdict: Box::new(verdict) });
@@ -80,21 +82,21 @@ impl JsPlugin {
     }
 
     /// Who vouches for it, and for how much of it.
-    pub fn verdict(&self) -> &Verdict {
+    pub fn verdict(&self) -> &PluginVerdict {
         &self.verdict
     }
 
     /// The most that it gets.
-    pub fn permissions(&self) -> &Permissions {
+    pub fn permissions(&self) -> &PluginPermissions {
         &self.verdict.permissions
     }
 
     /// What it will miss with these permissions, by name: `clock`, `network`, `storage`. Found by reading its code, so it may
     /// be more or less than what it really needs.
-    pub fn misses(&self, agreed: &Permissions) -> Vec<&'static str> {
-        let (asked, granted) = (&self.manifest.permissions, self.permissions().within(agreed));
-        let beyond = asked.beyond(&granted);
-        let report = audit(&self.manifest);
+    pub fn missing_permissions(&self, agreed: &PluginPermissions) -> Vec<&'static str> {
+        let (asked, granted) = (&self.manifest.permissions, self.permissions().intersect(agreed));
+        let beyond = asked.added_since(&granted);
+        let report = audit_manifest(&self.manifest);
         let unasked = |place: &str| {
             report.findings.iter().any(|found| found.code == Code::MissingPermission && found.place == place)
         };
@@ -112,26 +114,30 @@ impl JsPlugin {
     }
 
     /// The plugin, with what the user agreed to and never more than [`JsPlugin::permissions`].
-    pub fn plugin(&self, host: &JsHost, agreed: &Permissions) -> Result<Plugin, JsPluginError> {
+    pub fn plugin(&self, host: &JsHost, agreed: &PluginPermissions) -> Result<Plugin, JsPluginError> {
         let (id, hash) = (&self.manifest.id, &self.verdict.content_hash);
         if host.is_stuck(hash) {
             return Err(JsPluginError::Stuck { id: id.clone() });
         }
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(JsRuntime {
             host: host.clone(),
             id: id.clone(),
             hash: hash.clone(),
-            granted: self.granted(host, &self.permissions().within(agreed))?,
-            misses: self.misses(agreed),
+            granted: self.grant_permissions(host, &self.permissions().intersect(agreed))?,
+            missing_permissions: self.missing_permissions(agreed),
         });
         let plugin = Plugin::new(id.as_str(), &self.manifest.version);
-        Ok(self.manifest.tools.iter().fold(plugin, |plugin, tool| plugin.tool(call::tool(tool, &shared))))
+        Ok(self.manifest.tools.iter().fold(plugin, |plugin, tool| plugin.tool(call::js_tool(tool, &shared))))
     }
 
     /// What the sandbox gives it.
-    fn granted(&self, host: &JsHost, permissions: &Permissions) -> Result<Granted, JsPluginError> {
+    fn grant_permissions(
+        &self,
+        host: &JsHost,
+        permissions: &PluginPermissions,
+    ) -> Result<Granted, JsPluginError> {
         let hosts = permissions.network.iter().map(|host| {
-            host.as_str().parse::<HostPattern>().map_err(|error| JsPluginError::Network {
+            host.as_str().parse::<UrlHostPattern>().map_err(|error| JsPluginError::Network {
                 id: self.manifest.id.clone(),
                 host: host.to_string(),
                 why: error.to_string(),
@@ -145,13 +151,14 @@ impl JsPlugin {
         };
         Ok(Granted {
             hosts: hosts.collect::<Result<_, _>>()?,
-            storage: bytes.map(|bytes| host.storage(&self.shelf(), Quota { bytes, ..usual })),
+            storage: bytes
+                .map(|bytes| host.open_storage(&self.storage_name(), StorageQuota { bytes, ..usual })),
             clock: self.manifest.may_know_time(permissions),
         })
     }
 
     /// Where its data is kept: [`Signer`](toolyard_protocol::plugin::Signer) says why whoever signed it belongs to the name.
-    fn shelf(&self) -> String {
+    fn storage_name(&self) -> String {
         format!("{}.{}", self.manifest.id, self.verdict.signer())
     }
 }

@@ -15,23 +15,23 @@
 //! | a manifest that may run | [`JsPlugin`] |
 //! | one call | `call` |
 //! | what is kept between calls | `storage` |
-//! | permissions in words | [`in_words`] |
+//! | permissions in words | [`permission_lines`] |
 
 mod call;
 mod error;
 mod host;
 mod load;
+mod permission_text;
 mod storage;
-mod words;
 
-pub use toolyard_sandbox::{ClockFn, Host, Limits, Quota, RandomFn};
+pub use toolyard_sandbox::{ClockFn, RandomFn, SandboxHost, SandboxLimits, StorageQuota};
 
 pub use self::{
     error::JsPluginError,
     host::{JsHost, JsOptions},
     load::{JsPlugin, JsTrust},
+    permission_text::permission_lines,
     storage::StoragePlace,
-    words::in_words,
 };
 use crate::plugin::Plugin;
 

@@ -13,7 +13,7 @@ use std::{
 
 use async_trait::async_trait;
 use serde_json::value::RawValue;
-use toolyard_sandbox::{Quota, Storage, StorageError};
+use toolyard_sandbox::{PluginStorage, StorageError, StorageQuota};
 
 use crate::TRACE_TARGET;
 
@@ -31,65 +31,65 @@ pub enum StoragePlace {
     Folder(PathBuf),
 }
 
-type Entries = BTreeMap<String, Box<RawValue>>;
+type StoredEntries = BTreeMap<String, Box<RawValue>>;
 
 /// The data of all plugins.
-pub(super) struct Shelves {
+pub(super) struct StorageBackends {
     place: StoragePlace,
     /// Largest file that is read.
     most: usize,
     /// Those that were opened: two plugins of one name share one, so that neither loses what the other wrote.
-    open: Mutex<BTreeMap<String, Arc<Mutex<Shelf>>>>,
+    open: Mutex<BTreeMap<String, Arc<Mutex<StorageBackend>>>>,
 }
 
-impl Shelves {
-    pub(super) fn new(place: StoragePlace, quota: Quota) -> Self {
+impl StorageBackends {
+    pub(super) fn new(place: StoragePlace, quota: StorageQuota) -> Self {
         let most =
             quota.bytes.saturating_mul(WIDEST_BYTE).saturating_add(quota.keys.saturating_mul(ENTRY_BYTES));
         Self { place, most, open: Mutex::default() }
     }
 
     /// The data under a name, which is one of a file, too.
-    pub(super) fn open(&self, name: &str, quota: Quota) -> Arc<dyn Storage> {
+    pub(super) fn open(&self, name: &str, quota: StorageQuota) -> Arc<dyn PluginStorage> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let shelf = open.entry(name.to_owned()).or_insert_with(|| {
             Arc::new(Mutex::new(match &self.place {
-                StoragePlace::Memory => Shelf::Memory(Entries::new()),
+                StoragePlace::Memory => StorageBackend::Memory(StoredEntries::new()),
                 StoragePlace::Folder(folder) => {
-                    Shelf::File { path: folder.join(format!("{name}.json")), most: self.most }
+                    StorageBackend::File { path: folder.join(format!("{name}.json")), most: self.most }
                 }
             }))
         });
-        Arc::new(Kept { shelf: shelf.clone(), quota })
+        Arc::new(QuotaStorage { backend: shelf.clone(), quota })
     }
 }
 
 /// The data of one plugin.
-enum Shelf {
-    Memory(Entries),
+enum StorageBackend {
+    Memory(StoredEntries),
     File { path: PathBuf, most: usize },
 }
 
-impl Shelf {
-    fn read(&self) -> io::Result<Entries> {
+impl StorageBackend {
+    fn read_entries(&self) -> io::Result<StoredEntries> {
         match self {
             Self::Memory(entries) => Ok(entries.clone()),
-            Self::File { path, most } => read(path, *most),
+            Self::File { path, most } => read_entries_file(path, *most),
         }
     }
 
-    fn write(&mut self, new: Entries) -> io::Result<()> {
+    fn write_entries(&mut self, new: StoredEntries) -> io::Result<()> {
         match self {
             Self::Memory(entries) => *entries = new,
-            Self::File { path, .. } => write(path, &new)?,
+            Self::File { path, .. } => write_entries_file(path, &new)?,
         }
         Ok(())
     }
 }
 
-fn read(path: &Path, most: usize) -> io::Result<Entries> {
+fn read_entries_file(path: &Path, most: usize) -> io::Result<StoredEntries> {
     let file = match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Entries::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(StoredEntries::new()),
         file => file?,
     };
     let mut bytes = Vec::new();
@@ -100,7 +100,7 @@ fn read(path: &Path, most: usize) -> io::Result<Entries> {
     Ok(serde_json::from_slice(&bytes)?)
 }
 
-fn write(path: &Path, entries: &Entries) -> io::Result<()> {
+fn write_entries_file(path: &Path, entries: &StoredEntries) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
@@ -115,18 +115,18 @@ fn write(path: &Path, entries: &Entries) -> io::Result<()> {
 }
 
 /// The data of a plugin, with what it may keep.
-struct Kept {
-    shelf: Arc<Mutex<Shelf>>,
-    quota: Quota,
+struct QuotaStorage {
+    backend: Arc<Mutex<StorageBackend>>,
+    quota: StorageQuota,
 }
 
-impl Kept {
+impl QuotaStorage {
     /// Works on the data where waiting for a disk holds nobody up.
-    async fn with<T: Send + 'static>(
+    async fn run_blocking<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Shelf) -> io::Result<T> + Send + 'static,
+        work: impl FnOnce(&mut StorageBackend) -> io::Result<T> + Send + 'static,
     ) -> Result<T, StorageError> {
-        let shelf = self.shelf.clone();
+        let shelf = self.backend.clone();
         let working = move || work(&mut shelf.lock().unwrap_or_else(PoisonError::into_inner));
         let done = tokio::task::spawn_blocking(working).await.map_err(io::Error::other);
         done.and_then(|done| done).map_err(|error| {
@@ -138,7 +138,12 @@ impl Kept {
 }
 
 /// Whether one more entry fits. What it replaces does not count.
-fn fits(entries: &Entries, key: &str, value: &str, quota: Quota) -> Result<(), StorageError> {
+fn check_quota(
+    entries: &StoredEntries,
+    key: &str,
+    value: &str,
+    quota: StorageQuota,
+) -> Result<(), StorageError> {
     let others = || entries.iter().filter(|(other, _)| *other != key);
     if others().count() >= quota.keys {
         return Err(StorageError::Full { limit: format!("{} keys", quota.keys) });
@@ -151,32 +156,35 @@ fn fits(entries: &Entries, key: &str, value: &str, quota: Quota) -> Result<(), S
 }
 
 #[async_trait]
-impl Storage for Kept {
+impl PluginStorage for QuotaStorage {
     async fn get(&self, key: &str) -> Result<Option<String>, StorageError> {
         let key = key.to_owned();
-        self.with(move |shelf| Ok(shelf.read()?.get(&key).map(|value| value.get().to_owned()))).await
+        self.run_blocking(move |shelf| {
+            Ok(shelf.read_entries()?.get(&key).map(|value| value.get().to_owned()))
+        })
+        .await
     }
 
     async fn set(&self, key: &str, value: &str) -> Result<(), StorageError> {
         let (key, value, quota) = (key.to_owned(), value.to_owned(), self.quota);
-        self.with(move |shelf| {
-            let mut entries = shelf.read()?;
-            if let Err(full) = fits(&entries, &key, &value, quota) {
+        self.run_blocking(move |shelf| {
+            let mut entries = shelf.read_entries()?;
+            if let Err(full) = check_quota(&entries, &key, &value, quota) {
                 return Ok(Err(full));
             }
             entries.insert(key, RawValue::from_string(value)?);
-            shelf.write(entries).map(Ok)
+            shelf.write_entries(entries).map(Ok)
         })
         .await?
     }
 
     async fn delete(&self, key: &str) -> Result<bool, StorageError> {
         let key = key.to_owned();
-        self.with(move |shelf| {
-            let mut entries = shelf.read()?;
+        self.run_blocking(move |shelf| {
+            let mut entries = shelf.read_entries()?;
             let was_there = entries.remove(&key).is_some();
             if was_there {
-                shelf.write(entries)?;
+                shelf.write_entries(entries)?;
             }
             Ok(was_there)
         })
@@ -184,7 +192,7 @@ impl Storage for Kept {
     }
 
     async fn keys(&self) -> Result<Vec<String>, StorageError> {
-        self.with(|shelf| Ok(shelf.read()?.into_keys().collect())).await
+        self.run_blocking(|shelf| Ok(shelf.read_entries()?.into_keys().collect())).await
     }
 }
 
@@ -192,7 +200,7 @@ impl Storage for Kept {
 mod tests {
     use super::*;
 
-    const SMALL: Quota = Quota { keys: 2, bytes: 10 };
+    const SMALL: StorageQuota = StorageQuota { keys: 2, bytes: 10 };
 
     fn places() -> (tempfile::TempDir, [StoragePlace; 2]) {
         let folder = tempfile::tempdir().unwrap();
@@ -204,7 +212,7 @@ mod tests {
     async fn the_quota_holds_in_either_place_and_replacing_counts_once() {
         let (_folder, places) = places();
         for place in places {
-            let storage = Shelves::new(place, SMALL).open("a.b", SMALL);
+            let storage = StorageBackends::new(place, SMALL).open("a.b", SMALL);
             storage.set("a", "1234").await.unwrap();
             storage.set("a", "123456789").await.unwrap();
             let full = storage.set("b", "1").await.unwrap_err();
@@ -225,7 +233,9 @@ mod tests {
     #[tokio::test]
     async fn a_folder_keeps_what_a_program_wrote_for_its_owner_alone() {
         let (folder, [_, place]) = places();
-        let open = |name: &str| Shelves::new(place.clone(), Quota::default()).open(name, Quota::default());
+        let open = |name: &str| {
+            StorageBackends::new(place.clone(), StorageQuota::default()).open(name, StorageQuota::default())
+        };
         open("a.k").set("list", r#"[1,{"a":"ü"}]"#).await.unwrap();
         assert_eq!(open("a.k").get("list").await.unwrap().unwrap(), r#"[1,{"a":"ü"}]"#);
         assert_eq!(open("a.other").keys().await.unwrap(), Vec::<String>::new());
@@ -250,10 +260,10 @@ mod tests {
             ("{".to_owned(), Err(StorageError::Unavailable)),
         ] {
             std::fs::write(folder.path().join("data/a.json"), text).unwrap();
-            assert_eq!(Shelves::new(place.clone(), SMALL).open("a", SMALL).get("x").await, expected);
+            assert_eq!(StorageBackends::new(place.clone(), SMALL).open("a", SMALL).get("x").await, expected);
         }
         // The widest keys still fit into what is read.
-        let storage = Shelves::new(place, SMALL).open("w", SMALL);
+        let storage = StorageBackends::new(place, SMALL).open("w", SMALL);
         storage.set("\u{1}\u{1}\u{1}\u{1}\u{1}\u{1}\u{1}\u{1}\u{1}", "1").await.unwrap();
         assert_eq!(storage.keys().await.unwrap().len(), 1);
     }

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use toolyard_protocol::chat::ClientToolLimits;
 
-use super::offer::{Offer, SetAside};
+use super::offer::{ServerOffer, SetAsideTool};
 use crate::{
-    plugin::{OwnTools, PluginError},
+    plugin::{PluginError, PluginTools},
     tool::Tool,
 };
 
@@ -34,62 +34,66 @@ pub struct ServerStatus {
 
 /// One place for each server, in the order in which they were named.
 #[derive(Debug)]
-pub(super) struct Board {
-    places: Vec<Place>,
+pub(super) struct ServerBoard {
+    entries: Vec<BoardEntry>,
     /// What fits by itself and not together with the rest.
-    crowded_out: Vec<SetAside>,
+    crowded_out: Vec<SetAsideTool>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct BoardEntry {
     server: String,
     state: ServerState,
-    offer: Offer,
+    offer: ServerOffer,
 }
 
-impl Board {
+impl ServerBoard {
     pub(super) fn new(servers: impl IntoIterator<Item = String>) -> Self {
-        let place = |server| Place { server, state: ServerState::Idle, offer: Offer::default() };
-        Self { places: servers.into_iter().map(place).collect(), crowded_out: Vec::new() }
+        let place = |server| BoardEntry { server, state: ServerState::Idle, offer: ServerOffer::default() };
+        Self { entries: servers.into_iter().map(place).collect(), crowded_out: Vec::new() }
     }
 
     pub(super) fn set_state(&mut self, at: usize, state: ServerState) {
-        if let Some(place) = self.places.get_mut(at) {
+        if let Some(place) = self.entries.get_mut(at) {
             place.state = state;
         }
     }
 
-    pub(super) fn set_offer(&mut self, at: usize, offer: Offer) {
-        if let Some(place) = self.places.get_mut(at) {
+    pub(super) fn set_offer(&mut self, at: usize, offer: ServerOffer) {
+        if let Some(place) = self.entries.get_mut(at) {
             (place.state, place.offer) = (ServerState::Up, offer);
         }
     }
 
     /// Forgets what was offered.
     pub(super) fn clear(&mut self) {
-        for place in &mut self.places {
-            (place.state, place.offer) = (ServerState::Idle, Offer::default());
+        for place in &mut self.entries {
+            (place.state, place.offer) = (ServerState::Idle, ServerOffer::default());
         }
         self.crowded_out.clear();
     }
 
-    pub(super) fn statuses(&self) -> Vec<ServerStatus> {
-        let status = |place: &Place| ServerStatus {
+    pub(super) fn server_statuses(&self) -> Vec<ServerStatus> {
+        let status = |place: &BoardEntry| ServerStatus {
             name: place.server.clone(),
             state: place.state.clone(),
             tools: place.offer.tools.len(),
         };
-        self.places.iter().map(status).collect()
+        self.entries.iter().map(status).collect()
     }
 
-    pub(super) fn set_aside(&self) -> Vec<SetAside> {
-        let by_server = self.places.iter().flat_map(|place| &place.offer.set_aside);
+    pub(super) fn set_aside(&self) -> Vec<SetAsideTool> {
+        let by_server = self.entries.iter().flat_map(|place| &place.offer.set_aside);
         by_server.chain(&self.crowded_out).cloned().collect()
     }
 
     /// Offers everything that fits together.
-    pub(super) fn publish(&mut self, own: &OwnTools, limits: &ClientToolLimits) -> Result<(), PluginError> {
-        let (mut tools, mut crowded_out) = self.fitting(limits);
+    pub(super) fn publish_tools(
+        &mut self,
+        own: &PluginTools,
+        limits: &ClientToolLimits,
+    ) -> Result<(), PluginError> {
+        let (mut tools, mut crowded_out) = self.select_fitting(limits);
         // Each turn of the loop takes one tool out.
         loop {
             match own.replace(tools.iter().map(|(_, tool)| tool.clone()).collect()) {
@@ -99,7 +103,7 @@ impl Board {
                     let reason = format!("the plugin `{other}` has a tool `{tool}` already");
                     let taken = |(_, ours): &(String, Tool)| ours.name() == tool;
                     crowded_out.extend(tools.extract_if(.., |ours| taken(ours)).map(|(server, ours)| {
-                        SetAside { server, tool: ours.name().to_owned(), reason: reason.clone() }
+                        SetAsideTool { server, tool: ours.name().to_owned(), reason: reason.clone() }
                     }));
                 }
                 outcome => {
@@ -111,10 +115,10 @@ impl Board {
     }
 
     /// Every tool with its server, as far as there is room; and those for which there is none.
-    fn fitting(&self, limits: &ClientToolLimits) -> (Vec<(String, Tool)>, Vec<SetAside>) {
+    fn select_fitting(&self, limits: &ClientToolLimits) -> (Vec<(String, Tool)>, Vec<SetAsideTool>) {
         let (mut tools, mut crowded_out) = (Vec::new(), Vec::new());
         let (mut names, mut bytes) = (HashSet::new(), 0);
-        for place in &self.places {
+        for place in &self.entries {
             for tool in &place.offer.tools {
                 let definition = tool.definition();
                 let size = definition.parameters.to_string().len() + definition.description.len();
@@ -135,7 +139,7 @@ impl Board {
                     }
                     Some(reason) => {
                         let (server, tool) = (place.server.clone(), tool.name().to_owned());
-                        crowded_out.push(SetAside { server, tool, reason });
+                        crowded_out.push(SetAsideTool { server, tool, reason });
                     }
                 }
             }
@@ -160,17 +164,17 @@ mod tests {
         Tool::new(definition, Arc::new(|_, _| Box::pin(async { Ok(Value::Null) })))
     }
 
-    fn board(tools: &[&[Tool]]) -> Board {
-        let mut board = Board::new((0..tools.len()).map(|n| format!("s{n}")));
+    fn board(tools: &[&[Tool]]) -> ServerBoard {
+        let mut board = ServerBoard::new((0..tools.len()).map(|n| format!("s{n}")));
         for (at, tools) in tools.iter().enumerate() {
-            board.set_offer(at, Offer { tools: tools.to_vec(), set_aside: Vec::new() });
+            board.set_offer(at, ServerOffer { tools: tools.to_vec(), set_aside: Vec::new() });
         }
         board
     }
 
-    fn published(board: &mut Board, limits: ClientToolLimits) -> (Vec<String>, Vec<String>) {
-        let own = OwnTools::alone("mcp");
-        board.publish(&own, &limits).unwrap();
+    fn published(board: &mut ServerBoard, limits: ClientToolLimits) -> (Vec<String>, Vec<String>) {
+        let own = PluginTools::detached("mcp");
+        board.publish_tools(&own, &limits).unwrap();
         let aside = board.set_aside().into_iter().map(|aside| format!("{}: {}", aside.tool, aside.reason));
         (own.get().iter().map(|tool| tool.name().to_owned()).collect(), aside.collect())
     }
@@ -201,12 +205,12 @@ mod tests {
     fn what_was_offered_can_be_forgotten() {
         let mut board = board(&[&[tool("a", "")]]);
         assert_eq!(
-            board.statuses()[0],
+            board.server_statuses()[0],
             ServerStatus { name: "s0".to_owned(), state: ServerState::Up, tools: 1 }
         );
         board.clear();
         assert_eq!(
-            board.statuses()[0],
+            board.server_statuses()[0],
             ServerStatus { name: "s0".to_owned(), state: ServerState::Idle, tools: 0 }
         );
         assert_eq!(published(&mut board, ClientToolLimits::default()).0, [""; 0]);

@@ -4,15 +4,16 @@ use std::sync::{Arc, Weak};
 
 use serde_json::{Map, Value};
 use tokio::{sync::mpsc, time::Instant};
-use toolyard_mcp_client::{Answer, ClientError, RequestOptions, ToolCall};
+use toolyard_mcp_client::{McpClientError, RequestOptions, ToolCallParams, UpstreamReply};
 use toolyard_protocol::raw::to_raw;
 
 use super::{
-    Bridged, follow,
-    line::{NoLine, Opened},
+    BridgeState,
+    connection::{BridgeConnectError, OpenedClient},
+    follow,
     result::{first_chars, to_json},
 };
-use crate::tool::{Executor, ToolContext, ToolError};
+use crate::tool::{ToolContext, ToolError, ToolExecutor};
 
 /// Reports of progress that wait to be passed on. What is too much is dropped.
 const MAX_PROGRESS_BEHIND: usize = 64;
@@ -20,13 +21,13 @@ const MAX_PROGRESS_BEHIND: usize = 64;
 const MAX_MESSAGE_CHARS: usize = 2_000;
 
 /// The function of a tool. It does not keep the bridge: the bridge's tools would keep it, and it would never end.
-pub(super) fn executor(bridged: Weak<Bridged>, at: usize, tool: &str) -> Executor {
+pub(super) fn bridge_executor(bridged: Weak<BridgeState>, at: usize, tool: &str) -> ToolExecutor {
     let tool: Arc<str> = tool.into();
     Arc::new(move |arguments, cx| {
         let (bridged, tool) = (bridged.clone(), tool.clone());
         Box::pin(async move {
             let bridged = bridged.upgrade().ok_or_else(|| ToolError::new("the MCP bridge is closed"))?;
-            let cancelled = cx.cancelled().clone();
+            let cancelled = cx.cancellation().clone();
             tokio::select! {
                 biased;
                 // What is under way is dropped, and the server is told.
@@ -37,7 +38,7 @@ pub(super) fn executor(bridged: Weak<Bridged>, at: usize, tool: &str) -> Executo
     })
 }
 
-impl Bridged {
+impl BridgeState {
     async fn call(
         self: &Arc<Self>,
         at: usize,
@@ -45,14 +46,19 @@ impl Bridged {
         arguments: &Map<String, Value>,
         cx: &ToolContext,
     ) -> Result<Value, ToolError> {
-        let registration =
-            self.registration().ok_or_else(|| ToolError::new("the MCP bridge is not registered any more"))?;
-        let client = match self.open(at, &registration).await.map_err(|error| self.unreachable(at, &error))? {
-            Opened::Open(client) => client,
-            Opened::New(client) => {
+        let registration = self
+            .current_registration()
+            .ok_or_else(|| ToolError::new("the MCP bridge is not registered any more"))?;
+        let client = match self
+            .open_connection(at, &registration)
+            .await
+            .map_err(|error| self.unreachable_error(at, &error))?
+        {
+            OpenedClient::Existing(client) => client,
+            OpenedClient::New(client) => {
                 // It may offer something else than the one before it.
                 let (bridged, of) = (Arc::downgrade(self), client.clone());
-                registration.tasks.spawn(async move { follow::refresh(&bridged, at, &of).await });
+                registration.tasks.spawn(async move { follow::refresh_tools(&bridged, at, &of).await });
                 client
             }
         };
@@ -63,7 +69,8 @@ impl Bridged {
             ..RequestOptions::default()
         };
         let arguments = to_raw(arguments);
-        let mut request = std::pin::pin!(client.call_tool(ToolCall::new(tool, Some(&arguments)), wanted));
+        let mut request =
+            std::pin::pin!(client.call_tool(ToolCallParams::new(tool, Some(&arguments)), wanted));
         let answer = loop {
             tokio::select! {
                 biased;
@@ -75,47 +82,47 @@ impl Bridged {
             cx.progress(report.progress, report.total, report.message);
         }
         match answer {
-            Ok(Answer::Complete(raw)) => to_json(&raw, self.options.max_result_bytes),
-            Ok(Answer::InputRequired(_)) => Err(ToolError(format!(
+            Ok(UpstreamReply::Complete(raw)) => to_json(&raw, self.options.max_result_bytes),
+            Ok(UpstreamReply::InputRequired(_)) => Err(ToolError(format!(
                 "{} wants to ask the user something, which is not possible here",
-                self.shown(at)
+                self.server_label(at)
             ))),
-            Err(error) => Err(self.failed(at, error)),
+            Err(error) => Err(self.call_error(at, error)),
         }
     }
 
-    fn shown(&self, at: usize) -> String {
-        format!("the MCP server `{}`", self.name(at))
+    fn server_label(&self, at: usize) -> String {
+        format!("the MCP server `{}`", self.server_name(at))
     }
 
     /// Nothing ran.
-    fn unreachable(&self, at: usize, error: &NoLine) -> ToolError {
+    fn unreachable_error(&self, at: usize, error: &BridgeConnectError) -> ToolError {
         let why = first_chars(&error.to_string(), MAX_MESSAGE_CHARS);
-        ToolError(format!("{} cannot be reached, so the tool did not run: {why}", self.shown(at)))
+        ToolError(format!("{} cannot be reached, so the tool did not run: {why}", self.server_label(at)))
     }
 
-    fn failed(&self, at: usize, error: ClientError) -> ToolError {
-        let server = self.shown(at);
+    fn call_error(&self, at: usize, error: McpClientError) -> ToolError {
+        let server = self.server_label(at);
         let perhaps = "the tool may or may not have run";
         ToolError(match error {
-            ClientError::NotSent(why) => {
+            McpClientError::NotSent(why) => {
                 format!("{server} cannot be reached, so the tool did not run: {why}")
             }
-            ClientError::Closed(how) => {
+            McpClientError::Closed(how) => {
                 format!(
                     "{server} went away before it had answered ({how}); {perhaps}; the next call starts it anew"
                 )
             }
-            ClientError::PerhapsSent(how) => {
+            McpClientError::PerhapsSent(how) => {
                 format!(
                     "{server} broke off before it had answered ({how}); {perhaps}; another call may do better"
                 )
             }
-            ClientError::Timeout(limit) => format!("{server} did not answer within {limit:?}; {perhaps}"),
-            ClientError::Rpc(error) => {
+            McpClientError::Timeout(limit) => format!("{server} did not answer within {limit:?}; {perhaps}"),
+            McpClientError::Rpc(error) => {
                 format!("{server} refused: {}", first_chars(&error.message, MAX_MESSAGE_CHARS))
             }
-            ClientError::AuthorizationNeeded { .. } => {
+            McpClientError::AuthorizationNeeded { .. } => {
                 format!(
                     "{server} wants to know who is calling; its settings need another `Authorization` header"
                 )
@@ -133,18 +140,18 @@ mod tests {
     use tokio_util::sync::CancellationToken;
     use toolyard_testkit::FakeUpstream;
 
-    use super::super::{Bridge, McpOptions, McpServer};
+    use super::super::{McpBridge, McpOptions, McpServer};
     use super::*;
-    use crate::{Hooks as _, OwnTools, tool::Progress};
+    use crate::{Hooks as _, PluginTools, tool::ToolProgress};
 
     #[tokio::test]
     async fn progress_of_a_server_reaches_the_caller() {
         let upstream = FakeUpstream::start().await;
-        let bridge = Bridge::new([McpServer::url("up", upstream.url())], McpOptions::new(|_| None));
-        let own = OwnTools::alone("mcp");
+        let bridge = McpBridge::new([McpServer::url("up", upstream.url())], McpOptions::new(|_| None));
+        let own = PluginTools::detached("mcp");
         bridge.on_register(&own).await.unwrap();
         let steps = own.get().into_iter().find(|tool| tool.name() == "mcp_up_steps").unwrap();
-        let seen: Arc<Mutex<Vec<Progress>>> = Arc::default();
+        let seen: Arc<Mutex<Vec<ToolProgress>>> = Arc::default();
         let to = seen.clone();
         let sink = Arc::new(move |progress| to.lock().unwrap().push(progress));
         let cx = ToolContext::new("c", "mcp_up_steps", CancellationToken::new(), sink);

@@ -2,10 +2,10 @@
 //!
 //! A tool is offered as `mcp_<server>_<tool>`; where that is no legal name, is too long or could be mistaken for another,
 //! with eight digits of a hash. Schemas are freed of references. What still cannot be offered is set aside, and
-//! [`Bridge::set_aside`] says why.
+//! [`McpBridge::set_aside`] says why.
 //!
 //! The servers are asked for their tools when the plugin is registered, all at once; one that fails is told of by
-//! [`Bridge::servers`] and does not lose the others. From then on the bridge follows their changes. A server that dies is
+//! [`McpBridge::server_statuses`] and does not lose the others. From then on the bridge follows their changes. A server that dies is
 //! started anew by the next call, a few times a minute at most. When the plugin goes, or the last handle of the bridge is
 //! dropped, the processes end with it.
 //!
@@ -22,9 +22,9 @@
 
 mod board;
 mod call;
+mod connection;
 pub mod file;
 mod follow;
-mod line;
 mod name;
 mod offer;
 mod options;
@@ -44,45 +44,45 @@ use tokio_util::{
     sync::{CancellationToken, DropGuard},
     task::TaskTracker,
 };
-use toolyard_mcp_client::Listing;
+use toolyard_mcp_client::UpstreamListing;
 use toolyard_net::{ClientSettings, HttpClient};
 
 use self::{
-    board::Board,
-    line::{Line, NoLine, Opened},
+    board::ServerBoard,
+    connection::{BridgeConnectError, OpenedClient, ServerConnection},
 };
 pub use self::{
     board::{ServerState, ServerStatus},
-    offer::SetAside,
-    options::{Environment, McpOptions},
+    offer::SetAsideTool,
+    options::{EnvLookup, McpOptions},
     server::{McpReach, McpServer},
 };
-use crate::plugin::{HookError, Hooks, OwnTools, Plugin, PluginError};
+use crate::plugin::{HookError, Hooks, Plugin, PluginError, PluginTools};
 
 /// Most servers of one bridge; the rest is not asked.
 pub const MAX_SERVERS: usize = 64;
 /// How long the end of all servers is waited for. Each has its own, shorter bounds; the rest ends in the background.
 const CLOSE_WAIT: Duration = Duration::from_secs(15);
 
-/// The plugin `mcp`. Keep a [`Bridge`] instead where you want to know what became of the servers.
+/// The plugin `mcp`. Keep a [`McpBridge`] instead where you want to know what became of the servers.
 pub fn mcp(servers: impl IntoIterator<Item = McpServer>, options: McpOptions) -> Plugin {
-    Bridge::new(servers, options).plugin()
+    McpBridge::new(servers, options).plugin()
 }
 
 /// The bridge to some servers. Cheap to clone; the processes end with the last handle, plugin included.
 #[derive(Clone)]
-pub struct Bridge(Arc<Bridged>);
+pub struct McpBridge(Arc<BridgeState>);
 
-impl Bridge {
+impl McpBridge {
     /// To these servers. Nothing is started yet.
     pub fn new(servers: impl IntoIterator<Item = McpServer>, options: McpOptions) -> Self {
-        let lines: Vec<_> = servers.into_iter().map(Line::new).collect();
-        let board = Board::new(lines.iter().map(|line| line.server.name.clone()));
+        let lines: Vec<_> = servers.into_iter().map(ServerConnection::new).collect();
+        let board = ServerBoard::new(lines.iter().map(|line| line.server.name.clone()));
         let http = HttpClient::new(options.guard.clone(), ClientSettings::default());
-        Self(Arc::new(Bridged {
+        Self(Arc::new(BridgeState {
             options,
             http,
-            lines,
+            connections: lines,
             board: Mutex::new(board),
             registered: Mutex::default(),
         }))
@@ -94,31 +94,32 @@ impl Bridge {
     }
 
     /// The tools that are not offered, and why.
-    pub fn set_aside(&self) -> Vec<SetAside> {
-        self.0.board().set_aside()
+    pub fn set_aside(&self) -> Vec<SetAsideTool> {
+        self.0.lock_board().set_aside()
     }
 
     /// How the servers are doing, in the order in which they were named.
-    pub fn servers(&self) -> Vec<ServerStatus> {
-        self.0.board().statuses()
+    pub fn server_statuses(&self) -> Vec<ServerStatus> {
+        self.0.lock_board().server_statuses()
     }
 }
 
-impl std::fmt::Debug for Bridge {
+impl std::fmt::Debug for McpBridge {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Bridge").field("servers", &self.servers()).finish_non_exhaustive()
+        f.debug_struct("Bridge").field("servers", &self.server_statuses()).finish_non_exhaustive()
     }
 }
 
 #[async_trait]
-impl Hooks for Bridge {
-    async fn on_register(&self, tools: &OwnTools) -> Result<(), HookError> {
-        self.0.end().await;
-        let registration = self.0.begin(tools);
+impl Hooks for McpBridge {
+    async fn on_register(&self, tools: &PluginTools) -> Result<(), HookError> {
+        self.0.end_registration().await;
+        let registration = self.0.begin_registration(tools);
         // Whoever stops waiting for this leaves nothing running.
         let unfinished = registration.stop.clone().drop_guard();
-        let started = join_all((0..self.0.lines.len()).map(|at| self.0.start(at, &registration))).await;
-        let offered = self.0.publish(&registration).map_err(HookError::new);
+        let started =
+            join_all((0..self.0.connections.len()).map(|at| self.0.start_server(at, &registration))).await;
+        let offered = self.0.publish_tools(&registration).map_err(HookError::new);
         let outcome = if !started.is_empty() && started.iter().all(Result::is_err) {
             let why: Vec<_> = started.into_iter().filter_map(Result::err).collect();
             Err(HookError(format!("no MCP server could be used: {}", why.join("; "))))
@@ -127,72 +128,72 @@ impl Hooks for Bridge {
         };
         match outcome {
             Ok(()) => drop(unfinished.disarm()),
-            Err(_) => self.0.end().await,
+            Err(_) => self.0.end_registration().await,
         }
         outcome
     }
 
     async fn on_unregister(&self) {
-        self.0.end().await;
+        self.0.end_registration().await;
     }
 }
 
 /// What the handles of a bridge share.
-struct Bridged {
+struct BridgeState {
     options: McpOptions,
     http: HttpClient,
-    lines: Vec<Line>,
-    board: Mutex<Board>,
+    connections: Vec<ServerConnection>,
+    board: Mutex<ServerBoard>,
     /// While the plugin is registered.
-    registered: Mutex<Option<Registered>>,
+    registered: Mutex<Option<ActiveRegistration>>,
 }
 
-struct Registered {
-    registration: Registration,
+struct ActiveRegistration {
+    registration: BridgeRegistration,
     /// Ends everything when the bridge is dropped.
     _ends: DropGuard,
 }
 
 /// From the registration of the plugin to its end.
 #[derive(Clone)]
-struct Registration {
-    own: OwnTools,
+struct BridgeRegistration {
+    own: PluginTools,
     stop: CancellationToken,
     tasks: TaskTracker,
 }
 
-impl Bridged {
-    fn board(&self) -> MutexGuard<'_, Board> {
+impl BridgeState {
+    fn lock_board(&self) -> MutexGuard<'_, ServerBoard> {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn name(&self, at: usize) -> &str {
-        self.lines.get(at).map_or("", |line| &line.server.name)
+    fn server_name(&self, at: usize) -> &str {
+        self.connections.get(at).map_or("", |line| &line.server.name)
     }
 
-    fn registered(&self) -> MutexGuard<'_, Option<Registered>> {
+    fn lock_registered(&self) -> MutexGuard<'_, Option<ActiveRegistration>> {
         self.registered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn registration(&self) -> Option<Registration> {
-        self.registered().as_ref().map(|registered| registered.registration.clone())
+    fn current_registration(&self) -> Option<BridgeRegistration> {
+        self.lock_registered().as_ref().map(|registered| registered.registration.clone())
     }
 
-    fn begin(&self, tools: &OwnTools) -> Registration {
+    fn begin_registration(&self, tools: &PluginTools) -> BridgeRegistration {
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
-        let registration = Registration { own: tools.clone(), stop: stop.clone(), tasks };
-        *self.registered() =
-            Some(Registered { registration: registration.clone(), _ends: stop.drop_guard() });
+        let registration = BridgeRegistration { own: tools.clone(), stop: stop.clone(), tasks };
+        *self.lock_registered() =
+            Some(ActiveRegistration { registration: registration.clone(), _ends: stop.drop_guard() });
         registration
     }
 
     /// Ends every connection and waits until the processes are gone.
-    async fn end(&self) {
-        let Some(registered) = self.registered().take() else { return };
-        let Registration { stop, tasks, .. } = registered.registration;
+    async fn end_registration(&self) {
+        let Some(registered) = self.lock_registered().take() else { return };
+        let BridgeRegistration { stop, tasks, .. } = registered.registration;
         stop.cancel();
-        join_all(self.lines.iter().map(Line::close)).await;
-        self.board().clear();
+        join_all(self.connections.iter().map(ServerConnection::close)).await;
+        self.lock_board().clear();
         tasks.close();
         if timeout(CLOSE_WAIT, tasks.wait()).await.is_err() {
             tracing::warn!("an MCP server takes longer than {CLOSE_WAIT:?} to end");
@@ -200,19 +201,23 @@ impl Bridged {
     }
 
     /// Starts a server and asks for its tools; the text says why it cannot be used.
-    async fn start(self: &Arc<Self>, at: usize, registration: &Registration) -> Result<(), String> {
-        let name = self.name(at);
+    async fn start_server(
+        self: &Arc<Self>,
+        at: usize,
+        registration: &BridgeRegistration,
+    ) -> Result<(), String> {
+        let name = self.server_name(at);
         let started = async {
             if at >= MAX_SERVERS {
                 return Err(format!("there are more than {MAX_SERVERS} servers"));
             }
-            if self.lines.iter().take(at).any(|line| line.server.name == name) {
+            if self.connections.iter().take(at).any(|line| line.server.name == name) {
                 return Err("another server has the same name".to_owned());
             }
-            let (Opened::Open(client) | Opened::New(client)) =
-                self.open(at, registration).await.map_err(|error| error.to_string())?;
-            let listing = follow::list(&client).await.map_err(|error| error.to_string())?;
-            self.offer(at, &listing);
+            let (OpenedClient::Existing(client) | OpenedClient::New(client)) =
+                self.open_connection(at, registration).await.map_err(|error| error.to_string())?;
+            let listing = follow::list_tools(&client).await.map_err(|error| error.to_string())?;
+            self.store_offer(at, &listing);
             Ok(())
         };
         let limit = self.options.connect_limit;
@@ -220,32 +225,38 @@ impl Bridged {
             timeout(limit, started).await.unwrap_or_else(|_| Err(format!("no answer within {limit:?}")));
         outcome.map_err(|why| {
             tracing::warn!(server = name, why, "an MCP server cannot be used");
-            self.board().set_state(at, ServerState::Down(why.clone()));
+            self.lock_board().set_state(at, ServerState::Down(why.clone()));
             format!("`{name}`: {why}")
         })
     }
 
     /// The connection to a server, which is followed from its first moment.
-    async fn open(self: &Arc<Self>, at: usize, registration: &Registration) -> Result<Opened, NoLine> {
-        let line =
-            self.lines.get(at).ok_or_else(|| NoLine::Settings("there is no such server".to_owned()))?;
+    async fn open_connection(
+        self: &Arc<Self>,
+        at: usize,
+        registration: &BridgeRegistration,
+    ) -> Result<OpenedClient, BridgeConnectError> {
+        let line = self
+            .connections
+            .get(at)
+            .ok_or_else(|| BridgeConnectError::Settings("there is no such server".to_owned()))?;
         let opened = line.open(self, registration).await;
         match &opened {
-            Ok(Opened::New(client)) => {
-                let (events, client) = (client.events(), client.clone());
-                registration.tasks.spawn(follow::follow(Arc::downgrade(self), at, client, events));
+            Ok(OpenedClient::New(client)) => {
+                let (events, client) = (client.subscribe_events(), client.clone());
+                registration.tasks.spawn(follow::follow_connection(Arc::downgrade(self), at, client, events));
             }
-            Ok(Opened::Open(_)) => {}
-            Err(error) => self.board().set_state(at, ServerState::Down(error.to_string())),
+            Ok(OpenedClient::Existing(_)) => {}
+            Err(error) => self.lock_board().set_state(at, ServerState::Down(error.to_string())),
         }
         opened
     }
 
     /// Notes what a server offers.
-    fn offer(self: &Arc<Self>, at: usize, listing: &Listing) {
-        let Some(line) = self.lines.get(at) else { return };
-        let executor = |tool: &str| call::executor(Arc::downgrade(self), at, tool);
-        let offer = offer::read(&line.server, listing, &self.options.limits, executor);
+    fn store_offer(self: &Arc<Self>, at: usize, listing: &UpstreamListing) {
+        let Some(line) = self.connections.get(at) else { return };
+        let executor = |tool: &str| call::bridge_executor(Arc::downgrade(self), at, tool);
+        let offer = offer::read_offer(&line.server, listing, &self.options.limits, executor);
         for aside in &offer.set_aside {
             tracing::info!(
                 server = aside.server,
@@ -254,17 +265,17 @@ impl Bridged {
                 "a tool is set aside"
             );
         }
-        self.board().set_offer(at, offer);
+        self.lock_board().set_offer(at, offer);
     }
 
     /// Takes a list over and offers it, unless the plugin went meanwhile.
-    fn take(self: &Arc<Self>, at: usize, listing: &Listing) -> Result<(), PluginError> {
-        let Some(registration) = self.registration() else { return Ok(()) };
-        self.offer(at, listing);
-        self.publish(&registration)
+    fn update_offer(self: &Arc<Self>, at: usize, listing: &UpstreamListing) -> Result<(), PluginError> {
+        let Some(registration) = self.current_registration() else { return Ok(()) };
+        self.store_offer(at, listing);
+        self.publish_tools(&registration)
     }
 
-    fn publish(&self, registration: &Registration) -> Result<(), PluginError> {
-        self.board().publish(&registration.own, &self.options.limits)
+    fn publish_tools(&self, registration: &BridgeRegistration) -> Result<(), PluginError> {
+        self.lock_board().publish_tools(&registration.own, &self.options.limits)
     }
 }

@@ -21,9 +21,9 @@ pub(super) fn tool_name(server: &str, tool: &str) -> String {
         return plain;
     }
     let hash = name_hash(&[server, tool]);
-    let (server, tool) = (folded(server), folded(tool));
-    let tool = first(&tool, ROOM - server.len().min(MIN_SERVER_CHARS));
-    let server = first(&server, ROOM - tool.len());
+    let (server, tool) = (fold_name(server), fold_name(tool));
+    let tool = truncate_name(&tool, ROOM - server.len().min(MIN_SERVER_CHARS));
+    let server = truncate_name(&server, ROOM - tool.len());
     format!("{PREFIX}{server}_{tool}_{hash}")
 }
 
@@ -33,11 +33,11 @@ fn is_plain(server: &str, tool: &str) -> bool {
     letters(server) && !tool.is_empty() && tool.split('_').all(|part| part.is_empty() || letters(part))
 }
 
-fn folded(name: &str) -> String {
+fn fold_name(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }
 
-fn first(text: &str, chars: usize) -> &str {
+fn truncate_name(text: &str, chars: usize) -> &str {
     &text[..text.len().min(chars)]
 }
 

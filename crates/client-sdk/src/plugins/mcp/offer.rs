@@ -2,14 +2,14 @@
 
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
-use toolyard_mcp_client::Listing;
+use toolyard_mcp_client::UpstreamListing;
 use toolyard_protocol::{
-    chat::{ClientTool, ClientToolLimits, client_tool::check},
-    visible::{VisibleJson, visible_json},
+    chat::{ClientTool, ClientToolLimits, client_tool::check_client_tools},
+    visible::{CleanedJson, strip_invisible_json},
 };
 
 use super::{name::tool_name, result::first_chars, schema, server::McpServer};
-use crate::tool::{Executor, Tool};
+use crate::tool::{Tool, ToolExecutor};
 
 /// Longest description that goes to the model, in characters.
 const MAX_DESCRIPTION_CHARS: usize = 2_000;
@@ -20,7 +20,7 @@ const MAX_SET_ASIDE: usize = 500;
 
 /// A tool that is not offered, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SetAside {
+pub struct SetAsideTool {
     /// Its server.
     pub server: String,
     /// Its name, or its place in the list where it has none: `tools[3]`.
@@ -31,15 +31,15 @@ pub struct SetAside {
 
 /// What a server offers.
 #[derive(Debug, Default)]
-pub(super) struct Offer {
+pub(super) struct ServerOffer {
     pub(super) tools: Vec<Tool>,
-    pub(super) set_aside: Vec<SetAside>,
+    pub(super) set_aside: Vec<SetAsideTool>,
 }
 
 /// What of a definition is looked at.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Definition {
+struct McpToolDefinition {
     name: String,
     #[serde(default)]
     title: Option<String>,
@@ -54,18 +54,18 @@ struct Definition {
 }
 
 /// Makes tools of a list. `executor` gives the function of the tool with a name.
-pub(super) fn read(
+pub(super) fn read_offer(
     server: &McpServer,
-    listing: &Listing,
+    listing: &UpstreamListing,
     limits: &ClientToolLimits,
-    executor: impl Fn(&str) -> Executor,
-) -> Offer {
-    let mut offer = Offer::default();
+    executor: impl Fn(&str) -> ToolExecutor,
+) -> ServerOffer {
+    let mut offer = ServerOffer::default();
     for (index, item) in listing.items.iter().enumerate() {
         let outcome =
-            definition(item).map_err(|why| (format!("tools[{index}]"), why)).and_then(|definition| {
+            parse_definition(item).map_err(|why| (format!("tools[{index}]"), why)).and_then(|definition| {
                 let name = definition.name.clone();
-                match tool(server, definition, limits) {
+                match to_client_tool(server, definition, limits) {
                     Ok(tool) => Ok(Tool::new(tool, executor(&name))),
                     Err(why) => Err((name, why)),
                 }
@@ -84,17 +84,17 @@ pub(super) fn read(
     offer
 }
 
-impl Offer {
+impl ServerOffer {
     fn put_aside(&mut self, server: &McpServer, tool: &str, reason: &str) {
         if self.set_aside.len() < MAX_SET_ASIDE {
             let (tool, reason) = (first_chars(tool, MAX_NAME_BYTES), first_chars(reason, 500));
-            self.set_aside.push(SetAside { server: server.name.clone(), tool, reason });
+            self.set_aside.push(SetAsideTool { server: server.name.clone(), tool, reason });
         }
     }
 }
 
-fn definition(item: &RawValue) -> Result<Definition, String> {
-    let VisibleJson { cleaned, bad_name, .. } = visible_json(item);
+fn parse_definition(item: &RawValue) -> Result<McpToolDefinition, String> {
+    let CleanedJson { cleaned, bad_name, .. } = strip_invisible_json(item);
     if let Some(name) = bad_name {
         return Err(format!("the name `{}` in it has invisible characters", first_chars(&name, 80)));
     }
@@ -102,12 +102,16 @@ fn definition(item: &RawValue) -> Result<Definition, String> {
     serde_json::from_str(item.get()).map_err(|error| format!("it is no definition of a tool: {error}"))
 }
 
-fn tool(server: &McpServer, definition: Definition, limits: &ClientToolLimits) -> Result<ClientTool, String> {
+fn to_client_tool(
+    server: &McpServer,
+    definition: McpToolDefinition,
+    limits: &ClientToolLimits,
+) -> Result<ClientTool, String> {
     let name = &definition.name;
     if name.is_empty() || name.len() > MAX_NAME_BYTES {
         return Err(format!("its name is empty or longer than {MAX_NAME_BYTES} bytes"));
     }
-    if let Some(why) = server.unwanted(name) {
+    if let Some(why) = server.exclusion_reason(name) {
         return Err(why.to_owned());
     }
     if definition.execution["taskSupport"] == "required" {
@@ -121,15 +125,16 @@ fn tool(server: &McpServer, definition: Definition, limits: &ClientToolLimits) -
         [definition.description, definition.title].into_iter().flatten().find(|text| !text.trim().is_empty());
     let description =
         said.unwrap_or_else(|| format!("The tool `{name}` of the MCP server `{}`.", server.name));
-    let parameters =
-        schema::inlined(&definition.input_schema.unwrap_or_else(|| Value::Object(Default::default())))?;
+    let parameters = schema::inline_references(
+        &definition.input_schema.unwrap_or_else(|| Value::Object(Default::default())),
+    )?;
     let tool = ClientTool {
         name: tool_name(&server.name, name),
         description: first_chars(&description, MAX_DESCRIPTION_CHARS),
         parameters,
     };
     let nobody = |_: &str| false;
-    check(std::slice::from_ref(&tool), limits, nobody).map_err(|problem| problem.message)?;
+    check_client_tools(std::slice::from_ref(&tool), limits, nobody).map_err(|problem| problem.message)?;
     Ok(tool)
 }
 
@@ -138,20 +143,24 @@ mod tests {
     use std::sync::Arc;
 
     use serde_json::json;
-    use toolyard_mcp_client::LeftOut;
+    use toolyard_mcp_client::RejectedTool;
     use toolyard_protocol::raw::to_raw;
 
     use super::*;
 
-    fn offer(items: Vec<Value>) -> Offer {
+    fn offer(items: Vec<Value>) -> ServerOffer {
         let items = items.iter().map(to_raw).collect();
-        let left_out = vec![LeftOut { name: "void".to_owned(), why: "a bad header".to_owned() }];
-        let listing =
-            Listing { items, incomplete: Some("too many".to_owned()), left_out, ..Listing::default() };
+        let left_out = vec![RejectedTool { name: "void".to_owned(), why: "a bad header".to_owned() }];
+        let listing = UpstreamListing {
+            items,
+            incomplete: Some("too many".to_owned()),
+            left_out,
+            ..UpstreamListing::default()
+        };
         let mut server = McpServer::url("s", "https://x");
         server.exclude = vec!["hidden".to_owned()];
-        let executor = |_: &str| -> Executor { Arc::new(|_, _| Box::pin(async { Ok(Value::Null) })) };
-        read(&server, &listing, &ClientToolLimits::default(), executor)
+        let executor = |_: &str| -> ToolExecutor { Arc::new(|_, _| Box::pin(async { Ok(Value::Null) })) };
+        read_offer(&server, &listing, &ClientToolLimits::default(), executor)
     }
 
     #[test]

@@ -6,13 +6,13 @@ use toolyard_net::Guard;
 use toolyard_protocol::chat::ClientToolLimits;
 
 /// A variable of the environment, by its name.
-pub type Environment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+pub type EnvLookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// How the bridge works, and its bounds.
 #[derive(Clone)]
 pub struct McpOptions {
     /// The program's environment. Commands get a few common variables of it, such as `PATH`.
-    pub environment: Environment,
+    pub environment: EnvLookup,
     /// Which addresses servers behind a URL may have.
     pub guard: Guard,
     /// For one server until its tools are known. It may have to be installed first.
@@ -31,7 +31,7 @@ impl McpOptions {
         Self {
             environment: Arc::new(environment),
             // Whoever names a server could name a command as well.
-            guard: Guard::open(),
+            guard: Guard::unrestricted(),
             connect_limit: Duration::from_secs(60),
             call_limit: Duration::from_secs(300),
             max_result_bytes: 128 * 1024,

@@ -15,7 +15,7 @@ const MAX_NOTE_CHARS: usize = 200;
 /// What of a result is looked at. Blocks of kinds that nobody knows do no harm.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Said {
+struct McpToolResult {
     #[serde(default)]
     content: Vec<Value>,
     #[serde(default)]
@@ -26,23 +26,23 @@ struct Said {
 
 /// The result of a call for the model, at most so many bytes of it.
 pub(super) fn to_json(raw: &RawValue, max_bytes: usize) -> Result<Value, ToolError> {
-    let said: Said = serde_json::from_str(raw.get())
+    let said: McpToolResult = serde_json::from_str(raw.get())
         .map_err(|_| ToolError::new("the server answered with something that is no result of a tool"))?;
-    let text = text_of(&said.content);
+    let text = content_text(&said.content);
     if said.is_error {
         let text = if text.is_empty() { "the tool failed and did not say why".to_owned() } else { text };
         return Err(ToolError(first_chars(&text, MAX_ERROR_CHARS)));
     }
     let whole = match said.structured_content.filter(|structured| !structured.is_null()) {
         None => Value::String(text),
-        Some(structured) if repeats(&text, &structured) => structured,
+        Some(structured) if is_redundant_text(&text, &structured) => structured,
         Some(structured) => serde_json::json!({ "text": text, "structured": structured }),
     };
-    Ok(bounded(whole, max_bytes))
+    Ok(truncate_result(whole, max_bytes))
 }
 
 /// Whether a text only says what the structured content says, as servers do for clients that read text alone.
-fn repeats(text: &str, structured: &Value) -> bool {
+fn is_redundant_text(text: &str, structured: &Value) -> bool {
     let text = text.trim();
     let same = || serde_json::from_str::<Value>(text).is_ok_and(|said| said == *structured);
     let only_member =
@@ -53,7 +53,7 @@ fn repeats(text: &str, structured: &Value) -> bool {
     text.is_empty() || same() || only_member()
 }
 
-fn bounded(whole: Value, max_bytes: usize) -> Value {
+fn truncate_result(whole: Value, max_bytes: usize) -> Value {
     let text = match &whole {
         Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -65,22 +65,22 @@ fn bounded(whole: Value, max_bytes: usize) -> Value {
     format!("{}\n(cut: the first {end} of {} bytes; ask for less)", &text[..end], text.len()).into()
 }
 
-fn text_of(content: &[Value]) -> String {
-    let mut parts: Vec<String> = content.iter().take(MAX_BLOCKS).map(block).collect();
+fn content_text(content: &[Value]) -> String {
+    let mut parts: Vec<String> = content.iter().take(MAX_BLOCKS).map(block_text).collect();
     if content.len() > MAX_BLOCKS {
         parts.push(format!("(cut: the first {MAX_BLOCKS} of {} parts)", content.len()));
     }
     parts.join("\n")
 }
 
-fn block(block: &Value) -> String {
+fn block_text(block: &Value) -> String {
     let text = |value: &Value| value.as_str().map(|text| first_chars(text, MAX_NOTE_CHARS));
     let kind = text(&block["type"]).unwrap_or_default();
     let mime = |of: &Value| text(&of["mimeType"]).unwrap_or_else(|| "unknown type".to_owned());
     match kind.as_str() {
         "text" => block["text"].as_str().unwrap_or_default().to_owned(),
         "image" | "audio" => {
-            format!("({kind}, {}, {}; not shown)", mime(block), bytes_of(&block["data"]))
+            format!("({kind}, {}, {}; not shown)", mime(block), base64_size(&block["data"]))
         }
         "resource_link" => {
             let name = text(&block["name"]).unwrap_or_default();
@@ -94,7 +94,7 @@ fn block(block: &Value) -> String {
                 None => format!(
                     "(resource {uri}, {}, {}; not shown)",
                     mime(resource),
-                    bytes_of(&resource["blob"])
+                    base64_size(&resource["blob"])
                 ),
             }
         }
@@ -103,7 +103,7 @@ fn block(block: &Value) -> String {
 }
 
 /// About how many bytes a text in base64 stands for.
-fn bytes_of(base64: &Value) -> String {
+fn base64_size(base64: &Value) -> String {
     let bytes = base64.as_str().map_or(0, |text| text.trim_end_matches('=').len() * 3 / 4);
     format!("{bytes} bytes")
 }

@@ -4,7 +4,7 @@
 //! schema, cannot be; the tool is then set aside. What else a schema may not have is not judged here.
 
 use serde_json::{Map, Value};
-use toolyard_protocol::written_out::{ByteBudget, MAX_WRITTEN_OUT_BYTES, approximate_bytes};
+use toolyard_protocol::schema_expansion::{ByteBudget, MAX_EXPANDED_BYTES, approximate_bytes};
 
 /// Schemas that inlining may make: a few references to references to references can grow without end.
 const MAX_SCHEMAS: usize = 2_000;
@@ -18,9 +18,9 @@ const REMARKS: [&str; 7] =
 const MACHINERY: [&str; 6] = ["$schema", "$id", "$anchor", "$comment", "$defs", "definitions"];
 
 /// The schema of a tool's arguments without references. The text says why it cannot be.
-pub(super) fn inlined(schema: &Value) -> Result<Value, String> {
-    let mut work = Work { root: schema, open: Vec::new(), made: 0, bytes: ByteBudget::default() };
-    let mut whole = work.schema(schema, 0)?;
+pub(super) fn inline_references(schema: &Value) -> Result<Value, String> {
+    let mut work = SchemaInliner { root: schema, open: Vec::new(), made: 0, bytes: ByteBudget::default() };
+    let mut whole = work.inline_schema(schema, 0)?;
     if let Some(members) = whole.as_object_mut() {
         // Arguments are an object, whoever forgot to say so.
         members.entry("type").or_insert_with(|| "object".into());
@@ -28,7 +28,7 @@ pub(super) fn inlined(schema: &Value) -> Result<Value, String> {
     Ok(whole)
 }
 
-struct Work<'a> {
+struct SchemaInliner<'a> {
     root: &'a Value,
     /// The references that are being replaced, from the outside in.
     open: Vec<&'a str>,
@@ -37,8 +37,8 @@ struct Work<'a> {
     bytes: ByteBudget,
 }
 
-impl<'a> Work<'a> {
-    fn schema(&mut self, schema: &'a Value, depth: usize) -> Result<Value, String> {
+impl<'a> SchemaInliner<'a> {
+    fn inline_schema(&mut self, schema: &'a Value, depth: usize) -> Result<Value, String> {
         // `true`, `false`, and what is no schema at all, which is told later.
         let Value::Object(members) = schema else { return Ok(schema.clone()) };
         self.made += 1;
@@ -49,14 +49,14 @@ impl<'a> Work<'a> {
             return Err(format!("its schema is deeper than {MAX_DEPTH}"));
         }
         match members.get("$ref") {
-            Some(Value::String(reference)) => self.referred(reference, members, depth),
+            Some(Value::String(reference)) => self.resolve_reference(reference, members, depth),
             Some(_) => Err("its schema has a `$ref` that is no text".to_owned()),
-            None => Ok(Value::Object(self.members(members, depth)?)),
+            None => Ok(Value::Object(self.inline_members(members, depth)?)),
         }
     }
 
     /// The members of a schema, each by what it is: a schema, a list of them, a map of them, or data.
-    fn members(
+    fn inline_members(
         &mut self,
         members: &'a Map<String, Value>,
         depth: usize,
@@ -66,11 +66,12 @@ impl<'a> Work<'a> {
             let inside = match (keyword.as_str(), inside) {
                 (keyword, _) if keyword == "$ref" || MACHINERY.contains(&keyword) => continue,
                 ("properties" | "patternProperties" | "dependentSchemas", Value::Object(map)) => {
-                    let all = map.iter().map(|(name, one)| Ok((name.clone(), self.schema(one, depth + 1)?)));
+                    let all =
+                        map.iter().map(|(name, one)| Ok((name.clone(), self.inline_schema(one, depth + 1)?)));
                     Value::Object(all.collect::<Result<_, String>>()?)
                 }
                 ("oneOf" | "anyOf" | "allOf" | "prefixItems" | "items", Value::Array(list)) => {
-                    let all = list.iter().map(|one| self.schema(one, depth + 1));
+                    let all = list.iter().map(|one| self.inline_schema(one, depth + 1));
                     Value::Array(all.collect::<Result<_, _>>()?)
                 }
                 (
@@ -86,26 +87,26 @@ impl<'a> Work<'a> {
                     | "contains"
                     | "propertyNames",
                     one,
-                ) => self.schema(one, depth + 1)?,
+                ) => self.inline_schema(one, depth + 1)?,
                 (_, data) => {
-                    self.write(approximate_bytes(data))?;
+                    self.count_bytes(approximate_bytes(data))?;
                     data.clone()
                 }
             };
-            self.write(keyword.len())?;
+            self.count_bytes(keyword.len())?;
             whole.insert(keyword.clone(), inside);
         }
         Ok(whole)
     }
 
-    fn write(&mut self, bytes: usize) -> Result<(), String> {
+    fn count_bytes(&mut self, bytes: usize) -> Result<(), String> {
         let too_many =
-            || format!("its schema has more than {MAX_WRITTEN_OUT_BYTES} bytes when it is written out");
+            || format!("its schema has more than {MAX_EXPANDED_BYTES} bytes when it is written out");
         if self.bytes.add(bytes) { Ok(()) } else { Err(too_many()) }
     }
 
     /// What a reference refers to, with what stands beside it.
-    fn referred(
+    fn resolve_reference(
         &mut self,
         reference: &'a str,
         members: &'a Map<String, Value>,
@@ -116,13 +117,13 @@ impl<'a> Work<'a> {
             return Err(format!("its schema refers to itself (`{shown}`), which cannot be written out"));
         }
         let target = self
-            .find(reference)
+            .find_target(reference)
             .ok_or_else(|| format!("its schema refers to `{shown}`, which is not in it"))?;
         self.open.push(reference);
         // A step deeper, or a long chain of references would be a deep stack here.
-        let target = self.schema(target, depth + 1)?;
+        let target = self.inline_schema(target, depth + 1)?;
         self.open.pop();
-        let beside = self.members(members, depth)?;
+        let beside = self.inline_members(members, depth)?;
         let (remarks, rules): (Map<_, _>, Map<_, _>) =
             beside.into_iter().partition(|(keyword, _)| REMARKS.contains(&keyword.as_str()));
         let mut whole = match target {
@@ -138,14 +139,14 @@ impl<'a> Work<'a> {
     }
 
     /// `#` and a path within the schema.
-    fn find(&self, reference: &str) -> Option<&'a Value> {
+    fn find_target(&self, reference: &str) -> Option<&'a Value> {
         let path = reference.strip_prefix('#')?;
-        self.root.pointer(&unescaped(path)?)
+        self.root.pointer(&percent_decode(path)?)
     }
 }
 
 /// A path in a URL as it was before it was put there; none where it is broken.
-fn unescaped(path: &str) -> Option<String> {
+fn percent_decode(path: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
     while let [first, after @ ..] = rest {
@@ -188,7 +189,7 @@ mod tests {
         let place = json!({ "type": "object", "properties": { "name": { "type": "string", "description": "A name." } } });
         let all = json!({ "type": "array", "items": place });
         assert_eq!(
-            inlined(&schema).unwrap(),
+            inline_references(&schema).unwrap(),
             json!({
                 "type": "object",
                 "properties": {
@@ -208,7 +209,7 @@ mod tests {
             "properties": { "n": { "$ref": "#/$defs/n", "maximum": 9, "title": "N" }, "yes": { "$ref": "#/$defs/yes", "title": "Y" } },
             "$defs": { "n": { "type": "integer" }, "yes": true },
         });
-        let whole = inlined(&schema).unwrap();
+        let whole = inline_references(&schema).unwrap();
         assert_eq!(
             whole["properties"],
             json!({
@@ -228,7 +229,7 @@ mod tests {
             },
             "required": ["$ref"],
         });
-        assert_eq!(inlined(&schema).unwrap(), schema);
+        assert_eq!(inline_references(&schema).unwrap(), schema);
     }
 
     #[test]
@@ -250,7 +251,7 @@ mod tests {
             (json!("#/%e4"), "which is not in it"),
             (json!(5), "`$ref` that is no text"),
         ] {
-            let told = inlined(&with(reference.clone())).unwrap_err();
+            let told = inline_references(&with(reference.clone())).unwrap_err();
             assert!(told.contains(words), "{reference}: {told}");
         }
     }
@@ -265,12 +266,12 @@ mod tests {
         }
         let laughs = |n: usize| {
             let properties = json!({ "x": { "$ref": format!("#/$defs/d{n}") } });
-            inlined(&json!({ "type": "object", "properties": properties, "$defs": definitions }))
+            inline_references(&json!({ "type": "object", "properties": properties, "$defs": definitions }))
         };
         assert!(laughs(5).is_ok());
         assert!(laughs(12).unwrap_err().contains("more than 2000 parts"));
         let deep = (0..=MAX_DEPTH).fold(json!({}), |inside, _| json!({ "not": inside }));
-        assert!(inlined(&deep).unwrap_err().contains("deeper than 32"));
+        assert!(inline_references(&deep).unwrap_err().contains("deeper than 32"));
     }
 
     #[test]
@@ -281,15 +282,15 @@ mod tests {
             json!({ "type": "object", "properties": properties,
                 "$defs": { "long": { "type": "string", "description": "x".repeat(8 * 1024) } } })
         };
-        assert!(inlined(&schema(100)).is_ok());
-        assert!(inlined(&schema(200)).unwrap_err().contains("more than 1048576 bytes"));
+        assert!(inline_references(&schema(100)).is_ok());
+        assert!(inline_references(&schema(200)).unwrap_err().contains("more than 1048576 bytes"));
     }
 
     #[test]
     fn arguments_are_an_object() {
-        assert_eq!(inlined(&json!({})).unwrap(), json!({ "type": "object" }));
-        assert_eq!(inlined(&json!(true)).unwrap(), json!(true));
+        assert_eq!(inline_references(&json!({})).unwrap(), json!({ "type": "object" }));
+        assert_eq!(inline_references(&json!(true)).unwrap(), json!(true));
         let root = json!({ "$ref": "#/$defs/a", "$defs": { "a": { "type": "object", "required": ["x"] } } });
-        assert_eq!(inlined(&root).unwrap(), json!({ "type": "object", "required": ["x"] }));
+        assert_eq!(inline_references(&root).unwrap(), json!({ "type": "object", "required": ["x"] }));
     }
 }

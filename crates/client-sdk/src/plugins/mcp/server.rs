@@ -3,9 +3,9 @@
 use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use toolyard_mcp_client::{HttpTarget, StaticHeaders, StdioCommand, Transport};
+use toolyard_mcp_client::{HttpTarget, McpTransport, StaticHeaders, StdioCommand};
 use toolyard_net::{HttpClient, OutsideUrl};
-use toolyard_protocol::wildcard::fits;
+use toolyard_protocol::wildcard::matches_pattern;
 
 use super::options::McpOptions;
 
@@ -85,8 +85,8 @@ impl McpServer {
     }
 
     /// Why a tool of it is not wanted.
-    pub(super) fn unwanted(&self, tool: &str) -> Option<&'static str> {
-        let any = |patterns: &[String]| patterns.iter().any(|pattern| fits(pattern, tool));
+    pub(super) fn exclusion_reason(&self, tool: &str) -> Option<&'static str> {
+        let any = |patterns: &[String]| patterns.iter().any(|pattern| matches_pattern(pattern, tool));
         if !self.include.is_empty() && !any(&self.include) {
             return Some("the settings of its server do not include it");
         }
@@ -94,21 +94,21 @@ impl McpServer {
     }
 
     /// How to reach it; the text says why it cannot be.
-    pub(super) fn transport(&self, options: &McpOptions, http: &HttpClient) -> Result<Transport, String> {
+    pub(super) fn transport(&self, options: &McpOptions, http: &HttpClient) -> Result<McpTransport, String> {
         match &self.reach {
             McpReach::Command { command, args, env, cwd } => {
                 let inherited = INHERITED.into_iter().filter(|name| !env.contains_key(*name));
                 let inherited =
                     inherited.filter_map(|name| Some((name.to_owned(), (options.environment)(name)?)));
                 let named = env.iter().map(|(name, value)| (name.clone(), value.clone()));
-                Ok(Transport::Stdio(StdioCommand {
+                Ok(McpTransport::Stdio(StdioCommand {
                     program: command.clone(),
                     args: args.clone(),
                     env: inherited.chain(named).collect(),
                     cwd: cwd.clone(),
                 }))
             }
-            McpReach::Url { url, headers } => Ok(Transport::Http(HttpTarget {
+            McpReach::Url { url, headers } => Ok(McpTransport::Http(HttpTarget {
                 url: OutsideUrl::parse(url, &options.guard).map_err(|error| error.to_string())?,
                 http: http.clone(),
                 credentials: Arc::new(StaticHeaders::new(header_map(headers)?)),
@@ -159,14 +159,16 @@ mod tests {
         McpOptions::new(|name| (name == "PATH").then(|| "/bin".to_owned()))
     }
 
-    fn reached(server: &McpServer, options: &McpOptions) -> Result<Transport, String> {
+    fn reached(server: &McpServer, options: &McpOptions) -> Result<McpTransport, String> {
         server.transport(options, &HttpClient::new(options.guard.clone(), ClientSettings::default()))
     }
 
     #[test]
     fn a_command_gets_what_is_named_and_little_else() {
         let server = McpServer::command("x", "prog", ["-a"]).env("TERM", "dumb");
-        let Ok(Transport::Stdio(command)) = reached(&server, &options()) else { panic!("it is a command") };
+        let Ok(McpTransport::Stdio(command)) = reached(&server, &options()) else {
+            panic!("it is a command")
+        };
         let text = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(command.env, [text("PATH", "/bin"), text("TERM", "dumb")]);
         assert_eq!(
@@ -204,11 +206,11 @@ mod tests {
     #[test]
     fn tools_can_be_left_out() {
         let mut server = McpServer::url("x", "https://x");
-        assert_eq!(server.unwanted("a"), None);
+        assert_eq!(server.exclusion_reason("a"), None);
         server.include = vec!["get_*".to_owned(), "?".to_owned()];
         server.exclude = vec!["*_secret*".to_owned()];
-        assert_eq!((server.unwanted("get_a"), server.unwanted("a")), (None, None));
-        assert!(server.unwanted("set_a").unwrap().contains("do not include"));
-        assert!(server.unwanted("get_secret_a").unwrap().contains("exclude"));
+        assert_eq!((server.exclusion_reason("get_a"), server.exclusion_reason("a")), (None, None));
+        assert!(server.exclusion_reason("set_a").unwrap().contains("do not include"));
+        assert!(server.exclusion_reason("get_secret_a").unwrap().contains("exclude"));
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn to_json(value: ValueRef<'_>, max_chars: usize) -> Value {
         ValueRef::Real(number) => {
             Number::from_f64(number).map_or_else(|| Value::from(number.to_string()), Value::Number)
         }
-        ValueRef::Text(text) => Value::from(cut(&String::from_utf8_lossy(text), max_chars)),
+        ValueRef::Text(text) => Value::from(cut_text(&String::from_utf8_lossy(text), max_chars)),
         ValueRef::Blob(bytes) => {
             let shown: String =
                 bytes.iter().take(SHOWN_BLOB_BYTES).map(|byte| format!("{byte:02x}")).collect();
@@ -25,7 +25,7 @@ pub(super) fn to_json(value: ValueRef<'_>, max_chars: usize) -> Value {
     }
 }
 
-fn cut(text: &str, max_chars: usize) -> String {
+fn cut_text(text: &str, max_chars: usize) -> String {
     match text.char_indices().nth(max_chars) {
         None => text.to_owned(),
         Some((end, _)) => {

@@ -47,13 +47,13 @@ pub(super) enum QueryError {
 
 /// The bounds that SQLite's own errors are about.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bounds {
+pub(super) struct QueryBounds {
     pub(super) time: Duration,
     pub(super) value: usize,
 }
 
 /// What an error of SQLite means. That the authorizer refused something is known better by the authorizer.
-pub(super) fn of(error: rusqlite::Error, bounds: Bounds) -> QueryError {
+pub(super) fn from_sqlite(error: rusqlite::Error, bounds: QueryBounds) -> QueryError {
     let (code, message) = match error {
         rusqlite::Error::SqlInputError { error, msg, .. } => (Some(error.code), msg),
         rusqlite::Error::SqliteFailure(error, message) => {

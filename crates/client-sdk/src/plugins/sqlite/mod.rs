@@ -14,7 +14,7 @@
 //! | values as JSON and back | `cell` |
 //! | words for the model | `error` |
 
-mod allow;
+mod authorizer;
 mod cell;
 mod error;
 mod open;
@@ -28,7 +28,7 @@ use std::{
     time::Duration,
 };
 
-use self::{open::Database, work::Gate};
+use self::{open::SqliteDatabase, work::QueryGate};
 use crate::{
     plugin::Plugin,
     tool::{Tool, create_tool},
@@ -92,13 +92,13 @@ pub struct SqliteError {
 /// The file is opened once here, so that a wrong path is told now and not to a model.
 pub fn sqlite(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Plugin, SqliteError> {
     let plugin = Plugin::new(options.name.clone(), super::VERSION);
-    Ok(tools(path, options)?.into_iter().fold(plugin, Plugin::tool))
+    Ok(sqlite_tools(path, options)?.into_iter().fold(plugin, Plugin::tool))
 }
 
 /// The tools alone.
-pub fn tools(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Vec<Tool>, SqliteError> {
-    let database = Arc::new(Database::check(path.as_ref(), options)?);
-    let gate = Gate::new(MAX_AT_ONCE);
+pub fn sqlite_tools(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Vec<Tool>, SqliteError> {
+    let database = Arc::new(SqliteDatabase::open_file(path.as_ref(), options)?);
+    let gate = QueryGate::new(MAX_AT_ONCE);
     let name = |tool: &str| format!("{}_{tool}", database.options.name);
     let (list, query) = (name("list_tables"), name("query"));
 
@@ -111,7 +111,7 @@ pub fn tools(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Vec<Tool>
         let (database, gate) = (at.clone(), through.clone());
         async move {
             let limit = database.options.time_limit;
-            gate.run(limit, move |stop| tables::list(&database, &arguments, stop)).await
+            gate.run_blocking(limit, move |stop| tables::list_tables(&database, &arguments, stop)).await
         }
     });
     let ask = format!(
@@ -123,7 +123,7 @@ pub fn tools(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Vec<Tool>
         let (database, gate) = (database.clone(), gate.clone());
         async move {
             let limit = database.options.time_limit;
-            gate.run(limit, move |stop| query::run(&database, &arguments, stop)).await
+            gate.run_blocking(limit, move |stop| query::run_query(&database, &arguments, stop)).await
         }
     });
     Ok(vec![list, query])

@@ -6,10 +6,10 @@ use rusqlite::{Connection, OpenFlags, config::DbConfig, limits::Limit};
 
 use super::{
     SqliteError, SqliteOptions,
-    allow::{Guard, Purpose},
-    error::{Bounds, QueryError, of},
+    authorizer::{SqlAuthorizer, StatementPurpose},
+    error::{QueryBounds, QueryError, from_sqlite},
     query::MAX_PARAMETERS,
-    work::Stop,
+    work::QueryDeadline,
 };
 
 /// Instructions of SQLite's machine between two looks at the time.
@@ -32,21 +32,21 @@ const LIMITS: [(Limit, i32); 9] = [
 
 /// A database on disk.
 #[derive(Debug)]
-pub(super) struct Database {
+pub(super) struct SqliteDatabase {
     path: PathBuf,
     pub(super) options: SqliteOptions,
 }
 
 /// An open connection, and who watches over it.
-pub(super) struct Open {
+pub(super) struct OpenDatabase {
     pub(super) connection: Connection,
-    guard: Guard,
-    bounds: Bounds,
+    authorizer: SqlAuthorizer,
+    bounds: QueryBounds,
 }
 
-impl Database {
+impl SqliteDatabase {
     /// Looks whether it is one.
-    pub(super) fn check(path: &Path, options: SqliteOptions) -> Result<Self, SqliteError> {
+    pub(super) fn open_file(path: &Path, options: SqliteOptions) -> Result<Self, SqliteError> {
         let cannot = |reason: String| SqliteError { path: path.to_owned(), reason };
         // Whole, because SQLite reads a name such as `file:x?mode=rwc` or `:memory:` as something else than a file.
         let whole = path.canonicalize().map_err(|error| cannot(error.to_string()))?;
@@ -77,25 +77,29 @@ impl Database {
     }
 
     /// Opens it for one call.
-    pub(super) fn open(&self, purpose: Purpose, stop: &Stop) -> Result<Open, QueryError> {
-        let bounds = Bounds { time: self.options.time_limit, value: self.options.max_value_bytes };
+    pub(super) fn open_for(
+        &self,
+        purpose: StatementPurpose,
+        stop: &QueryDeadline,
+    ) -> Result<OpenDatabase, QueryError> {
+        let bounds = QueryBounds { time: self.options.time_limit, value: self.options.max_value_bytes };
         let watched = || {
             let connection = self.connect()?;
-            let guard = Guard::default();
+            let guard = SqlAuthorizer::default();
             let (judge, stop) = (guard.clone(), stop.clone());
             connection.authorizer(Some(move |context: rusqlite::hooks::AuthContext<'_>| {
-                judge.judge(purpose, &context)
+                judge.authorize(purpose, &context)
             }))?;
             connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(move || stop.is_over()))?;
-            Ok(Open { connection, guard, bounds })
+            Ok(OpenDatabase { connection, authorizer: guard, bounds })
         };
-        watched().map_err(|error| of(error, bounds))
+        watched().map_err(|error| from_sqlite(error, bounds))
     }
 }
 
-impl Open {
+impl OpenDatabase {
     /// What an error of this connection means.
-    pub(super) fn error(&self, error: rusqlite::Error) -> QueryError {
-        self.guard.refused().unwrap_or_else(|| of(error, self.bounds))
+    pub(super) fn query_error(&self, error: rusqlite::Error) -> QueryError {
+        self.authorizer.take_refusal().unwrap_or_else(|| from_sqlite(error, self.bounds))
     }
 }

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    allow::Purpose,
+    authorizer::StatementPurpose,
     cell::{to_json, to_sql},
     error::QueryError,
-    open::{Database, Open},
-    work::Stop,
+    open::{OpenDatabase, SqliteDatabase},
+    work::QueryDeadline,
 };
 
 /// Longest statement, in bytes.
@@ -28,7 +28,7 @@ pub(super) struct QueryArguments {
     sql: String,
     /// The values of the `?` in the statement, in order. Use them for values that come from a person or a page.
     #[serde(default)]
-    #[schemars(schema_with = "values")]
+    #[schemars(schema_with = "parameters_schema")]
     parameters: Option<Vec<Value>>,
     /// Most rows to show; 100 if left out.
     #[serde(default)]
@@ -36,13 +36,13 @@ pub(super) struct QueryArguments {
     max_rows: Option<usize>,
 }
 
-fn values(_: &mut SchemaGenerator) -> Schema {
+fn parameters_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "items": { "type": ["string", "number", "boolean", "null"] } })
 }
 
 /// What a query brought.
 #[derive(Debug, Serialize)]
-pub(super) struct Answer {
+pub(super) struct QueryResult {
     columns: Vec<String>,
     /// The values, in the order of the columns.
     rows: Vec<Vec<Value>>,
@@ -51,26 +51,26 @@ pub(super) struct Answer {
     cut: Option<String>,
 }
 
-pub(super) fn run(
-    database: &Database,
+pub(super) fn run_query(
+    database: &SqliteDatabase,
     arguments: &QueryArguments,
-    stop: &Stop,
-) -> Result<Answer, QueryError> {
+    stop: &QueryDeadline,
+) -> Result<QueryResult, QueryError> {
     let size = arguments.sql.len();
     if size > MAX_SQL_BYTES {
         return Err(QueryError::TooLong { size, limit: MAX_SQL_BYTES });
     }
-    let open = database.open(Purpose::Query, stop)?;
-    let mut statement = only_one(&open, &arguments.sql)?;
-    bind(&open, &mut statement, arguments.parameters.as_deref().unwrap_or_default())?;
+    let open = database.open_for(StatementPurpose::Query, stop)?;
+    let mut statement = single_statement(&open, &arguments.sql)?;
+    bind_parameters(&open, &mut statement, arguments.parameters.as_deref().unwrap_or_default())?;
     let max_rows = arguments.max_rows.unwrap_or(DEFAULT_ROWS).clamp(1, database.options.max_rows.max(1));
-    read(&open, &mut statement, database, max_rows)
+    read_rows(&open, &mut statement, database, max_rows)
 }
 
 /// The statement, where there is exactly one and it reads.
-fn only_one<'open>(open: &'open Open, sql: &str) -> Result<Statement<'open>, QueryError> {
+fn single_statement<'open>(open: &'open OpenDatabase, sql: &str) -> Result<Statement<'open>, QueryError> {
     let mut batch = Batch::new(&open.connection, sql);
-    let first = batch.next().map_err(|error| open.error(error))?.ok_or(QueryError::Empty)?;
+    let first = batch.next().map_err(|error| open.query_error(error))?.ok_or(QueryError::Empty)?;
     // Whatever a second one is, it is one too many.
     if !matches!(batch.next(), Ok(None)) {
         return Err(QueryError::Several);
@@ -78,7 +78,11 @@ fn only_one<'open>(open: &'open Open, sql: &str) -> Result<Statement<'open>, Que
     if first.readonly() { Ok(first) } else { Err(QueryError::Refused("writing".to_owned())) }
 }
 
-fn bind(open: &Open, statement: &mut Statement<'_>, values: &[Value]) -> Result<(), QueryError> {
+fn bind_parameters(
+    open: &OpenDatabase,
+    statement: &mut Statement<'_>,
+    values: &[Value],
+) -> Result<(), QueryError> {
     if values.len() > MAX_PARAMETERS {
         return Err(QueryError::TooManyParameters { size: values.len(), limit: MAX_PARAMETERS });
     }
@@ -88,23 +92,23 @@ fn bind(open: &Open, statement: &mut Statement<'_>, values: &[Value]) -> Result<
     }
     for (index, value) in values.iter().enumerate() {
         let value = to_sql(value).ok_or(QueryError::Parameter(index))?;
-        statement.raw_bind_parameter(index + 1, value).map_err(|error| open.error(error))?;
+        statement.raw_bind_parameter(index + 1, value).map_err(|error| open.query_error(error))?;
     }
     Ok(())
 }
 
-fn read(
-    open: &Open,
+fn read_rows(
+    open: &OpenDatabase,
     statement: &mut Statement<'_>,
-    database: &Database,
+    database: &SqliteDatabase,
     max_rows: usize,
-) -> Result<Answer, QueryError> {
+) -> Result<QueryResult, QueryError> {
     let options = &database.options;
     let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
-    let mut answer = Answer { columns, rows: Vec::new(), cut: None };
+    let mut answer = QueryResult { columns, rows: Vec::new(), cut: None };
     let mut bytes: usize = answer.columns.iter().map(String::len).sum();
     let mut rows = statement.raw_query();
-    while let Some(row) = rows.next().map_err(|error| open.error(error))? {
+    while let Some(row) = rows.next().map_err(|error| open.query_error(error))? {
         if answer.rows.len() == max_rows {
             answer.cut = Some(format!(
                 "only the first {max_rows} rows are shown and there are more; narrow it with WHERE, aggregate, or go \
@@ -114,7 +118,7 @@ fn read(
         }
         let mut shown = Vec::with_capacity(answer.columns.len());
         for index in 0..answer.columns.len() {
-            let value = row.get_ref(index).map_err(|error| open.error(error))?;
+            let value = row.get_ref(index).map_err(|error| open.query_error(error))?;
             let value = to_json(value, options.max_cell_chars);
             bytes += value.to_string().len() + 1;
             shown.push(value);

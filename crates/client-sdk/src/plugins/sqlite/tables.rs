@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    allow::Purpose,
+    authorizer::StatementPurpose,
     error::QueryError,
-    open::{Database, Open},
-    work::Stop,
+    open::{OpenDatabase, SqliteDatabase},
+    work::QueryDeadline,
 };
 
 /// Most tables of one answer.
@@ -30,15 +30,15 @@ pub(super) struct ListArguments {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Tables {
-    tables: Vec<Table>,
+pub(super) struct TableList {
+    tables: Vec<TableSummary>,
     /// What is missing, and how to get at it.
     #[serde(skip_serializing_if = "Option::is_none")]
     cut: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
-struct Table {
+struct TableSummary {
     name: String,
     kind: String,
     /// Name, type, and what is worth knowing.
@@ -48,22 +48,22 @@ struct Table {
     rows: Option<Value>,
 }
 
-pub(super) fn list(
-    database: &Database,
+pub(super) fn list_tables(
+    database: &SqliteDatabase,
     arguments: &ListArguments,
-    stop: &Stop,
-) -> Result<Tables, QueryError> {
-    let open = database.open(Purpose::Schema, stop)?;
+    stop: &QueryDeadline,
+) -> Result<TableList, QueryError> {
+    let open = database.open_for(StatementPurpose::Schema, stop)?;
     let wanted = arguments.name.as_deref().unwrap_or_default().to_lowercase();
-    let mut found = names(&open).map_err(|error| open.error(error))?;
+    let mut found = table_names(&open).map_err(|error| open.query_error(error))?;
     found.retain(|(name, _)| name.to_lowercase().contains(&wanted));
     found.sort();
 
-    let mut answer = Tables { tables: Vec::new(), cut: None };
+    let mut answer = TableList { tables: Vec::new(), cut: None };
     let (total, mut bytes) = (found.len(), 0);
     for (name, kind) in found {
-        let table = describe(&open, name, kind).map_err(|error| open.error(error))?;
-        bytes += size(&table);
+        let table = describe_table(&open, name, kind).map_err(|error| open.query_error(error))?;
+        bytes += summary_size(&table);
         if answer.tables.len() == MAX_TABLES || bytes > database.options.max_output_bytes {
             let count = answer.tables.len();
             answer.cut =
@@ -75,7 +75,7 @@ pub(super) fn list(
     Ok(answer)
 }
 
-fn size(table: &Table) -> usize {
+fn summary_size(table: &TableSummary) -> usize {
     table.name.len()
         + table.kind.len()
         + table.columns.iter().map(|column| column.len() + 3).sum::<usize>()
@@ -83,7 +83,7 @@ fn size(table: &Table) -> usize {
 }
 
 /// Tables and views, without those that SQLite keeps for itself.
-fn names(open: &Open) -> rusqlite::Result<Vec<(String, String)>> {
+fn table_names(open: &OpenDatabase) -> rusqlite::Result<Vec<(String, String)>> {
     let mut found = Vec::new();
     open.connection.pragma_query(None, "table_list", |row| {
         let (schema, name, kind): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
@@ -95,7 +95,7 @@ fn names(open: &Open) -> rusqlite::Result<Vec<(String, String)>> {
     Ok(found)
 }
 
-fn describe(open: &Open, name: String, kind: String) -> rusqlite::Result<Table> {
+fn describe_table(open: &OpenDatabase, name: String, kind: String) -> rusqlite::Result<TableSummary> {
     let mut columns = Vec::new();
     let mut left_out = 0;
     let read = open.connection.pragma(None, "table_xinfo", &name, |row| {
@@ -104,7 +104,7 @@ fn describe(open: &Open, name: String, kind: String) -> rusqlite::Result<Table> 
             return Ok(());
         }
         if columns.len() < MAX_COLUMNS {
-            columns.push(column(row)?)
+            columns.push(describe_column(row)?)
         } else {
             left_out += 1
         }
@@ -117,11 +117,11 @@ fn describe(open: &Open, name: String, kind: String) -> rusqlite::Result<Table> 
     if left_out > 0 {
         columns.push(format!("… and {left_out} more"));
     }
-    let rows = if kind == "table" { Some(count(open, &name)?) } else { None };
-    Ok(Table { name, kind, columns, rows })
+    let rows = if kind == "table" { Some(count_rows(open, &name)?) } else { None };
+    Ok(TableSummary { name, kind, columns, rows })
 }
 
-fn column(row: &Row<'_>) -> rusqlite::Result<String> {
+fn describe_column(row: &Row<'_>) -> rusqlite::Result<String> {
     let mut text: String = row.get("name")?;
     let kind: String = row.get("type")?;
     if !kind.is_empty() {
@@ -136,7 +136,7 @@ fn column(row: &Row<'_>) -> rusqlite::Result<String> {
     Ok(text)
 }
 
-fn count(open: &Open, name: &str) -> rusqlite::Result<Value> {
+fn count_rows(open: &OpenDatabase, name: &str) -> rusqlite::Result<Value> {
     let name = name.replace('"', "\"\"");
     let sql = format!("SELECT count(*) FROM (SELECT 1 FROM main.\"{name}\" LIMIT {})", MAX_COUNTED + 1);
     let counted: i64 = open.connection.query_row(&sql, [], |row| row.get(0))?;

@@ -20,24 +20,24 @@ const GRACE: Duration = Duration::from_millis(500);
 
 /// Lets so many calls run at once. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(super) struct Gate(Arc<Semaphore>);
+pub(super) struct QueryGate(Arc<Semaphore>);
 
-impl Gate {
+impl QueryGate {
     pub(super) fn new(at_once: usize) -> Self {
         Self(Arc::new(Semaphore::new(at_once)))
     }
 
     /// Runs work for at most so long, waiting included. Dropping the future ends it.
-    pub(super) async fn run<T: Send + 'static>(
+    pub(super) async fn run_blocking<T: Send + 'static>(
         &self,
         limit: Duration,
-        work: impl FnOnce(&Stop) -> Result<T, QueryError> + Send + 'static,
+        work: impl FnOnce(&QueryDeadline) -> Result<T, QueryError> + Send + 'static,
     ) -> Result<T, QueryError> {
         let end = Instant::now() + limit;
         let waited = timeout_at(end, self.0.clone().acquire_owned()).await;
         let permit = waited.map_err(|_| QueryError::Busy)?.map_err(|_| QueryError::Failed)?;
-        let stop = Stop { left: Arc::default(), end };
-        let _leaving = SetOnDrop(stop.left.clone());
+        let stop = QueryDeadline { left: Arc::default(), end };
+        let _leaving = LeaveOnDrop(stop.left.clone());
         let running = tokio::task::spawn_blocking(move || {
             // Until the thread is free again, also where nobody waits for it any more.
             let _permit = permit;
@@ -53,20 +53,20 @@ impl Gate {
 
 /// Says when work has to end: its time is over, or nobody waits.
 #[derive(Debug, Clone)]
-pub(super) struct Stop {
+pub(super) struct QueryDeadline {
     left: Arc<AtomicBool>,
     end: Instant,
 }
 
-impl Stop {
+impl QueryDeadline {
     pub(super) fn is_over(&self) -> bool {
         self.left.load(Ordering::Relaxed) || Instant::now() >= self.end
     }
 }
 
-struct SetOnDrop(Arc<AtomicBool>);
+struct LeaveOnDrop(Arc<AtomicBool>);
 
-impl Drop for SetOnDrop {
+impl Drop for LeaveOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -80,7 +80,7 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(60);
 
-    fn until_over(stop: &Stop) {
+    fn until_over(stop: &QueryDeadline) {
         while !stop.is_over() {
             std::thread::yield_now();
         }
@@ -90,8 +90,8 @@ mod tests {
     async fn work_ends_when_nobody_waits() {
         let (begun, has_begun) = mpsc::channel();
         let (ended, has_ended) = mpsc::channel();
-        let gate = Gate::new(1);
-        let mut work = Box::pin(gate.run(LONG, move |stop| {
+        let gate = QueryGate::new(1);
+        let mut work = Box::pin(gate.run_blocking(LONG, move |stop| {
             begun.send(()).unwrap();
             until_over(stop);
             ended.send(()).unwrap();
@@ -101,14 +101,14 @@ mod tests {
         has_begun.recv_timeout(LONG).unwrap();
         drop(work);
         has_ended.recv_timeout(LONG).unwrap();
-        assert_eq!(gate.run(LONG, |_| Ok(7)).await, Ok(7), "the place is free again");
+        assert_eq!(gate.run_blocking(LONG, |_| Ok(7)).await, Ok(7), "the place is free again");
     }
 
     #[tokio::test]
     async fn so_many_run_at_once_and_the_next_gives_up_in_time() {
-        let gate = Gate::new(1);
+        let gate = QueryGate::new(1);
         let (begun, has_begun) = tokio::sync::oneshot::channel();
-        let first = gate.run(LONG, move |stop| {
+        let first = gate.run_blocking(LONG, move |stop| {
             begun.send(()).unwrap();
             until_over(stop);
             Ok(())
@@ -117,13 +117,16 @@ mod tests {
             _ = first => panic!("it runs until it is left"),
             second = async {
                 has_begun.await.unwrap();
-                gate.run(Duration::from_millis(5), |_| Ok(())).await
+                gate.run_blocking(Duration::from_millis(5), |_| Ok(())).await
             } => assert_eq!(second, Err(QueryError::Busy)),
         }
     }
 
     #[tokio::test]
     async fn a_panic_is_told() {
-        assert_eq!(Gate::new(1).run::<()>(LONG, |_| panic!("on purpose")).await, Err(QueryError::Failed));
+        assert_eq!(
+            QueryGate::new(1).run_blocking::<()>(LONG, |_| panic!("on purpose")).await,
+            Err(QueryError::Failed)
+        );
     }
 }

@@ -2,22 +2,22 @@
 
 use jiff::Timestamp;
 use toolyard_protocol::plugin::Manifest;
-use toolyard_trust::{RevokedPlugin, Status, sign};
+use toolyard_trust::{RevokedPlugin, TrustStatus, sign_manifest};
 
 use super::{PluginTrust, TrustError};
 
 impl PluginTrust {
     /// Signs a plugin. What comes out is believed here, or nothing does.
     pub fn sign(&self, manifest: &Manifest, now: Timestamp) -> Result<Manifest, TrustError> {
-        let key = self.setup.curator.as_ref().ok_or(TrustError::NotHere(
+        let key = self.setup.curator.as_ref().ok_or(TrustError::NoSigningKey(
             "this server is no curator: it has no key to sign plugins with (plugins.curator_key_file)",
         ))?;
-        let text = sign(manifest, key)?;
-        let not_believed = |why: String| TrustError::NotBelieved(why);
-        let signed = Manifest::read(text.as_bytes()).map_err(|error| not_believed(error.to_string()))?;
+        let text = sign_manifest(manifest, key)?;
+        let not_believed = |why: String| TrustError::NotTrusted(why);
+        let signed = Manifest::parse(text.as_bytes()).map_err(|error| not_believed(error.to_string()))?;
         let verdict = self.judge(&signed, None, now).map_err(|problem| not_believed(problem.to_string()))?;
         match verdict.status {
-            Status::Signed { .. } => Ok(signed),
+            TrustStatus::Signed { .. } => Ok(signed),
             _ => Err(not_believed(verdict.reason)),
         }
     }
@@ -27,9 +27,9 @@ impl PluginTrust {
         let _one_at_a_time = self.changing.lock().await;
         let elsewhere = "this server does not sign the revocation list; add to it where the root key is kept";
         let root = self.own_root().filter(|_| self.setup.revocations_file.is_none());
-        let root = root.ok_or(TrustError::NotHere(elsewhere))?;
-        let mut next = (*self.believed()).clone();
-        let Some(pin) = &next.pin else { return Err(TrustError::NotHere(elsewhere)) };
+        let root = root.ok_or(TrustError::NoSigningKey(elsewhere))?;
+        let mut next = (*self.current_state()).clone();
+        let Some(pin) = &next.pin else { return Err(TrustError::NoSigningKey(elsewhere)) };
         let same = |one: &RevokedPlugin| one.id == plugin.id && one.content_hash == plugin.content_hash;
         if next.revocations.plugins.iter().any(same) {
             return Ok(false);
@@ -43,7 +43,7 @@ impl PluginTrust {
         let text = self.keep_revocations(&list, root).await?;
         self.keep_pin(&pin).await?;
         (next.revocations, next.revocations_text, next.pin) = (list, Some(text), Some(pin));
-        self.believe(next);
+        self.set_state(next);
         Ok(true)
     }
 }

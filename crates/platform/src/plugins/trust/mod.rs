@@ -15,17 +15,17 @@ use std::{
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use toolyard_core::ports::{PluginLists, StoreError};
+use toolyard_core::ports::{PluginListStore, StoreError};
 use toolyard_protocol::{
     Problem,
     plugin::{ContentHash, KeyId, Manifest, ManifestError, PluginId},
 };
 use toolyard_trust::{
-    AllowList, Allowed, Ground, JudgedManifest, KeyList, ListError, Pin, PluginJudge, PublicKey, Revocations,
-    SecretKey, SignError, Verdict, judge, steady,
+    AllowList, AllowListEntry, JudgedManifest, KeyList, ListError, PluginJudge, PluginVerdict, PublicKey,
+    RevocationList, RootPin, SecretKey, SignError, TrustContext, judge_manifest, verdict_validity,
 };
 
-use self::verdicts::{Asked, Verdicts};
+use self::verdicts::{VerdictCache, VerdictKey};
 
 /// Under which names the documents are stored.
 const PIN: &str = "pin";
@@ -80,10 +80,10 @@ pub enum TrustError {
     Sign(#[from] SignError),
     /// This server has no key for it.
     #[error("{0}")]
-    NotHere(&'static str),
+    NoSigningKey(&'static str),
     /// Signed, and still not believed: the lists do not have the key.
     #[error("signed, but this server would not believe it: {0}")]
-    NotBelieved(String),
+    NotTrusted(String),
     /// The store.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -91,24 +91,24 @@ pub enum TrustError {
 
 /// What is in force.
 #[derive(Debug, Clone)]
-struct Believed {
-    pin: Option<Pin>,
+struct TrustState {
+    pin: Option<RootPin>,
     keys: KeyList,
     keys_text: Option<String>,
-    revocations: Revocations,
+    revocations: RevocationList,
     revocations_text: Option<String>,
     /// Grows whenever one of the lists is another. Not their numbers: a root may sign two lists of one number.
     generation: u64,
 }
 
-impl Believed {
-    fn ground<'a>(
+impl TrustState {
+    fn build_ground<'a>(
         &'a self,
         allowed: &'a AllowList,
         pinned: Option<&'a ContentHash>,
         now: Timestamp,
-    ) -> Ground<'a> {
-        Ground { keys: &self.keys, revocations: &self.revocations, allowed, pinned, now }
+    ) -> TrustContext<'a> {
+        TrustContext { keys: &self.keys, revocations: &self.revocations, allowed, pinned, now }
     }
 }
 
@@ -116,12 +116,12 @@ impl Believed {
 #[derive(Serialize, Deserialize)]
 struct StoredPin {
     configured: PublicKey,
-    pin: Pin,
+    pin: RootPin,
 }
 
 /// Which root and lists are in force.
 #[derive(Debug, Clone)]
-pub struct InForce {
+pub struct TrustSummary {
     /// The root; another than the configured one where that handed over.
     pub root: Option<PublicKey>,
     /// The number of the key list.
@@ -135,9 +135,9 @@ pub struct InForce {
 /// Whom this server believes.
 pub struct PluginTrust {
     setup: TrustSetup,
-    lists: Arc<dyn PluginLists>,
-    believed: RwLock<Arc<Believed>>,
-    verdicts: Verdicts,
+    lists: Arc<dyn PluginListStore>,
+    state: RwLock<Arc<TrustState>>,
+    verdicts: VerdictCache,
     /// One change at a time: numbers of lists only grow.
     changing: tokio::sync::Mutex<()>,
 }
@@ -146,40 +146,40 @@ impl PluginTrust {
     /// Checks the setup and reads the lists.
     pub async fn open(
         setup: TrustSetup,
-        lists: Arc<dyn PluginLists>,
+        lists: Arc<dyn PluginListStore>,
         now: Timestamp,
     ) -> Result<Self, TrustError> {
-        check(&setup)?;
-        let nobody = Believed {
+        check_setup(&setup)?;
+        let nobody = TrustState {
             pin: None,
-            keys: KeyList::local([]),
+            keys: KeyList::from_local_keys([]),
             keys_text: None,
-            revocations: Revocations::default(),
+            revocations: RevocationList::default(),
             revocations_text: None,
             generation: 0,
         };
         let trust = Self {
             setup,
             lists,
-            believed: RwLock::new(Arc::new(nobody)),
-            verdicts: Verdicts::default(),
+            state: RwLock::new(Arc::new(nobody)),
+            verdicts: VerdictCache::default(),
             changing: tokio::sync::Mutex::new(()),
         };
-        trust.read_lists(now, refresh::When::Start).await?;
+        trust.read_lists(now, refresh::LoadPhase::Start).await?;
         Ok(trust)
     }
 
     /// Reads the lists again. What is not taken leaves what was before in force. True where something is new.
     pub async fn refresh(&self, now: Timestamp) -> Result<bool, TrustError> {
-        self.read_lists(now, refresh::When::Later).await
+        self.read_lists(now, refresh::LoadPhase::Later).await
     }
 
-    fn believed(&self) -> Arc<Believed> {
-        self.believed.read().unwrap_or_else(PoisonError::into_inner).clone()
+    fn current_state(&self) -> Arc<TrustState> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn believe(&self, mut next: Believed) {
-        let mut believed = self.believed.write().unwrap_or_else(PoisonError::into_inner);
+    fn set_state(&self, mut next: TrustState) {
+        let mut believed = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let same = believed.keys == next.keys && believed.revocations == next.revocations;
         next.generation = believed.generation + u64::from(!same);
         *believed = Arc::new(next);
@@ -191,15 +191,15 @@ impl PluginTrust {
         manifest: &Manifest,
         pinned: Option<&ContentHash>,
         now: Timestamp,
-    ) -> Result<Verdict, Problem> {
-        let (believed, allowed) = (self.believed(), self.allowed(manifest));
-        judge(manifest, &believed.ground(&allowed, pinned, now))
+    ) -> Result<PluginVerdict, Problem> {
+        let (believed, allowed) = (self.current_state(), self.allow_list_for(manifest));
+        judge_manifest(manifest, &believed.build_ground(&allowed, pinned, now))
     }
 
     /// Allowed is one content, and with it what that content asks for.
-    fn allowed(&self, manifest: &Manifest) -> AllowList {
+    fn allow_list_for(&self, manifest: &Manifest) -> AllowList {
         let named = self.setup.allowed.iter().filter(|(id, _)| *id == manifest.id);
-        let allowed = named.map(|(id, hash)| Allowed {
+        let allowed = named.map(|(id, hash)| AllowListEntry {
             id: id.clone(),
             content_hash: Some(hash.clone()),
             permissions: manifest.permissions.clone(),
@@ -209,22 +209,22 @@ impl PluginTrust {
 
     /// The key list as the root signed it.
     pub fn keys_text(&self) -> Option<String> {
-        self.believed().keys_text.clone()
+        self.current_state().keys_text.clone()
     }
 
     /// The revocation list as the root signed it.
     pub fn revocations_text(&self) -> Option<String> {
-        self.believed().revocations_text.clone()
+        self.current_state().revocations_text.clone()
     }
 
     /// What is in force, for people to see.
-    pub fn in_force(&self) -> InForce {
-        let believed = self.believed();
-        InForce {
-            root: believed.pin.as_ref().map(|pin| pin.root.clone()).or_else(|| self.root()),
+    pub fn summary(&self) -> TrustSummary {
+        let believed = self.current_state();
+        TrustSummary {
+            root: believed.pin.as_ref().map(|pin| pin.root.clone()).or_else(|| self.configured_root()),
             keys: believed.keys_text.as_ref().map(|_| believed.keys.number),
             revocations: believed.revocations_text.as_ref().map(|_| believed.revocations.number),
-            curator: self.setup.curator.as_ref().map(|key| key.public().id()),
+            curator: self.setup.curator.as_ref().map(|key| key.public_key().id()),
         }
     }
 
@@ -234,8 +234,8 @@ impl PluginTrust {
     }
 
     /// The root that the operator means: named, or that of this server's own lists.
-    fn root(&self) -> Option<PublicKey> {
-        self.setup.root.clone().or_else(|| self.own_root().map(SecretKey::public))
+    fn configured_root(&self) -> Option<PublicKey> {
+        self.setup.root.clone().or_else(|| self.own_root().map(SecretKey::public_key))
     }
 
     /// The key with which this server signs lists: the root's, or its only one.
@@ -253,22 +253,22 @@ impl PluginJudge for PluginTrust {
         pinned: Option<&ContentHash>,
         now: Timestamp,
     ) -> Result<Arc<JudgedManifest>, ManifestError> {
-        let (believed, asked) = (self.believed(), Asked::new(text, pinned));
-        if let Some(judged) = self.verdicts.find(&asked, believed.generation, now) {
+        let (believed, asked) = (self.current_state(), VerdictKey::new(text, pinned));
+        if let Some(judged) = self.verdicts.get(&asked, believed.generation, now) {
             return Ok(judged);
         }
-        let manifest = Arc::new(Manifest::read(text.as_bytes())?);
-        let allowed = self.allowed(&manifest);
-        let ground = believed.ground(&allowed, pinned, now);
-        let verdict = judge(&manifest, &ground)?;
-        let steady = steady(&manifest, &ground);
+        let manifest = Arc::new(Manifest::parse(text.as_bytes())?);
+        let allowed = self.allow_list_for(&manifest);
+        let ground = believed.build_ground(&allowed, pinned, now);
+        let verdict = judge_manifest(&manifest, &ground)?;
+        let steady = verdict_validity(&manifest, &ground);
         let judged = Arc::new(JudgedManifest { manifest, verdict });
-        self.verdicts.keep(asked, &judged, believed.generation, steady);
+        self.verdicts.insert(asked, &judged, believed.generation, steady);
         Ok(judged)
     }
 }
 
-fn check(setup: &TrustSetup) -> Result<(), TrustError> {
+fn check_setup(setup: &TrustSetup) -> Result<(), TrustError> {
     let wrong = |text| Err(TrustError::Setup(text));
     if setup.keys_file.is_some() && setup.root.is_none() {
         return wrong(
@@ -286,7 +286,7 @@ fn check(setup: &TrustSetup) -> Result<(), TrustError> {
         );
     }
     if setup.keys_file.is_none() {
-        let own = setup.root_secret.as_ref().or(setup.curator.as_ref()).map(SecretKey::public);
+        let own = setup.root_secret.as_ref().or(setup.curator.as_ref()).map(SecretKey::public_key);
         match (&setup.root, own) {
             (Some(named), Some(own)) if *named != own => {
                 return wrong("plugins.root_key is not the key with which this server signs its lists");

@@ -4,24 +4,24 @@ use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::io::AsyncReadExt as _;
-use toolyard_trust::{KeyEntry, KeyList, ListError, MAX_LIST_BYTES, Pin, Revocations, SecretKey};
+use toolyard_trust::{KeyEntry, KeyList, ListError, MAX_LIST_BYTES, RevocationList, RootPin, SecretKey};
 
-use super::{Believed, KEYS, PIN, PluginTrust, REVOCATIONS, StoredPin, TrustError};
+use super::{KEYS, PIN, PluginTrust, REVOCATIONS, StoredPin, TrustError, TrustState};
 
 /// How long the key before the current one stays good, where this server signs its own lists.
 const OLD_KEY: SignedDuration = SignedDuration::from_hours(90 * 24);
 
 /// Whether something is in force already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum When {
+pub(super) enum LoadPhase {
     Start,
     Later,
 }
 
 impl PluginTrust {
-    pub(super) async fn read_lists(&self, now: Timestamp, when: When) -> Result<bool, TrustError> {
+    pub(super) async fn read_lists(&self, now: Timestamp, when: LoadPhase) -> Result<bool, TrustError> {
         let _one_at_a_time = self.changing.lock().await;
-        let Some(root) = self.root() else { return Ok(false) };
+        let Some(root) = self.configured_root() else { return Ok(false) };
         let stored = self.lists.plugin_list(PIN).await?;
         let stored = stored.and_then(|text| serde_json::from_str::<StoredPin>(&text).ok());
         // The store holds what was seen before; another root in the configuration is a new beginning.
@@ -32,37 +32,37 @@ impl PluginTrust {
         if let Some(other) = other {
             self.take_over_revocations(&other, now).await?;
         }
-        let mut next = (*self.believed()).clone();
-        let mut pin = next.pin.take().or(pin).unwrap_or_else(|| Pin::new(root.clone()));
+        let mut next = (*self.current_state()).clone();
+        let mut pin = next.pin.take().or(pin).unwrap_or_else(|| RootPin::new(root.clone()));
         self.read_keys(&mut pin, &mut next, now, when).await?;
         self.read_revocations(&mut pin, &mut next, now, when).await?;
-        let before = self.believed();
+        let before = self.current_state();
         let new = before.keys_text != next.keys_text || before.revocations_text != next.revocations_text;
         if before.pin.as_ref() != Some(&pin) {
             self.keep_pin(&pin).await?;
         }
         next.pin = Some(pin);
-        self.believe(next);
+        self.set_state(next);
         Ok(new)
     }
 
     /// Remembers how new the lists are that were seen, also over a restart.
-    pub(super) async fn keep_pin(&self, pin: &Pin) -> Result<(), TrustError> {
-        let Some(configured) = self.root() else { return Ok(()) };
+    pub(super) async fn keep_pin(&self, pin: &RootPin) -> Result<(), TrustError> {
+        let Some(configured) = self.configured_root() else { return Ok(()) };
         let text = serde_json::to_string(&StoredPin { configured, pin: pin.clone() });
-        Ok(self.lists.keep_plugin_list(PIN, &text.unwrap_or_default()).await?)
+        Ok(self.lists.save_plugin_list(PIN, &text.unwrap_or_default()).await?)
     }
 
     async fn read_keys(
         &self,
-        pin: &mut Pin,
-        next: &mut Believed,
+        pin: &mut RootPin,
+        next: &mut TrustState,
         now: Timestamp,
-        when: When,
+        when: LoadPhase,
     ) -> Result<(), TrustError> {
         const WHAT: &str = "key list";
         let text = match &self.setup.keys_file {
-            Some(path) => read(WHAT, path).await?,
+            Some(path) => read_list_file(WHAT, path).await?,
             None => self.own_keys(pin, now).await?,
         };
         match pin.accept_keys(&text, now) {
@@ -71,7 +71,7 @@ impl PluginTrust {
                 Ok(())
             }
             // Signed plugins wait for a new list; the rest of the server need not.
-            Err(error @ ListError::Expired(_)) if when == When::Start => {
+            Err(error @ ListError::Expired(_)) if when == LoadPhase::Start => {
                 tracing::error!(%error, "no key is believed, so no signed plugin runs");
                 Ok(())
             }
@@ -81,14 +81,14 @@ impl PluginTrust {
 
     async fn read_revocations(
         &self,
-        pin: &mut Pin,
-        next: &mut Believed,
+        pin: &mut RootPin,
+        next: &mut TrustState,
         now: Timestamp,
-        when: When,
+        when: LoadPhase,
     ) -> Result<(), TrustError> {
         const WHAT: &str = "revocation list";
         let text = match &self.setup.revocations_file {
-            Some(path) => Some(read(WHAT, path).await?),
+            Some(path) => Some(read_list_file(WHAT, path).await?),
             None => self.own_revocations(now).await?,
         };
         let Some(text) = text else { return Ok(()) };
@@ -98,9 +98,9 @@ impl PluginTrust {
                 Ok(())
             }
             // Not knowing what was called back is not the same as nothing: nothing signed runs until there is a new one.
-            Err(error @ ListError::Expired(at)) if when == When::Start => {
+            Err(error @ ListError::Expired(at)) if when == LoadPhase::Start => {
                 tracing::error!(%error, "no signed plugin runs");
-                next.revocations = Revocations { expires_at: Some(at), ..Revocations::default() };
+                next.revocations = RevocationList { expires_at: Some(at), ..RevocationList::default() };
                 Ok(())
             }
             Err(error) => Err(TrustError::List { what: WHAT, error }),
@@ -108,13 +108,13 @@ impl PluginTrust {
     }
 
     /// The key list of a server that is its own curator: the one that it signed last, or a new one where its key changed.
-    async fn own_keys(&self, pin: &Pin, now: Timestamp) -> Result<String, TrustError> {
+    async fn own_keys(&self, pin: &RootPin, now: Timestamp) -> Result<String, TrustError> {
         let (Some(root), Some(curator)) = (self.own_root(), &self.setup.curator) else {
-            return Err(TrustError::NotHere("this server has no key to sign lists with"));
+            return Err(TrustError::NoSigningKey("this server has no key to sign lists with"));
         };
         let stored = self.lists.plugin_list(KEYS).await?;
         let last = stored.and_then(|text| pin.accept_keys(&text, now).ok().map(|(keys, _)| (text, keys)));
-        let current = curator.public();
+        let current = curator.public_key();
         if let Some((text, _)) =
             last.as_ref().filter(|(_, keys)| keys.keys.first().is_some_and(|entry| entry.key == current))
         {
@@ -134,7 +134,7 @@ impl PluginTrust {
             handovers: Vec::new(),
         };
         let text = list.sign(root)?;
-        self.lists.keep_plugin_list(KEYS, &text).await?;
+        self.lists.save_plugin_list(KEYS, &text).await?;
         Ok(text)
     }
 
@@ -145,7 +145,7 @@ impl PluginTrust {
         }
         match self.own_root() {
             Some(root) => {
-                let first = Revocations { number: 1, issued_at: now, ..Revocations::default() };
+                let first = RevocationList { number: 1, issued_at: now, ..RevocationList::default() };
                 self.keep_revocations(&first, root).await.map(Some)
             }
             None => Ok(None),
@@ -153,7 +153,7 @@ impl PluginTrust {
     }
 
     /// A server that signs its own lists and got another root key signs again what was called back under the old one.
-    async fn take_over_revocations(&self, old: &Pin, now: Timestamp) -> Result<(), TrustError> {
+    async fn take_over_revocations(&self, old: &RootPin, now: Timestamp) -> Result<(), TrustError> {
         let (Some(root), Some(text)) = (self.own_root(), self.lists.plugin_list(REVOCATIONS).await?) else {
             return Ok(());
         };
@@ -166,16 +166,16 @@ impl PluginTrust {
 
     pub(super) async fn keep_revocations(
         &self,
-        list: &Revocations,
+        list: &RevocationList,
         root: &SecretKey,
     ) -> Result<String, TrustError> {
         let text = list.sign(root)?;
-        self.lists.keep_plugin_list(REVOCATIONS, &text).await?;
+        self.lists.save_plugin_list(REVOCATIONS, &text).await?;
         Ok(text)
     }
 }
 
-async fn read(what: &'static str, path: &Path) -> Result<String, TrustError> {
+async fn read_list_file(what: &'static str, path: &Path) -> Result<String, TrustError> {
     let failed = |error| TrustError::File { what, path: path.to_owned(), error };
     let file = tokio::fs::File::open(path).await.map_err(failed)?;
     let mut text = String::new();

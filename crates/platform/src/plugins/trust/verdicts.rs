@@ -19,18 +19,18 @@ const MAX_BYTES: usize = 4 * 1024 * 1024;
 
 /// Which question was asked: the text as it is, not the hash that somebody says it has.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Asked {
+pub(super) struct VerdictKey {
     text: [u8; 32],
     pinned: Option<ContentHash>,
 }
 
-impl Asked {
+impl VerdictKey {
     pub(super) fn new(text: &str, pinned: Option<&ContentHash>) -> Self {
         Self { text: Sha256::digest(text.as_bytes()).into(), pinned: pinned.cloned() }
     }
 }
 
-struct Kept {
+struct CachedVerdict {
     judged: Arc<JudgedManifest>,
     /// Of the lists.
     generation: u64,
@@ -40,14 +40,14 @@ struct Kept {
 /// In two halves: when the young one is full it takes the place of the old one, and what is asked for again comes over. So
 /// what nobody asks for goes, without a list of who asked when.
 #[derive(Default)]
-struct Halves {
-    young: HashMap<Asked, Arc<Kept>>,
+struct VerdictHalves {
+    young: HashMap<VerdictKey, Arc<CachedVerdict>>,
     bytes: usize,
-    old: HashMap<Asked, Arc<Kept>>,
+    old: HashMap<VerdictKey, Arc<CachedVerdict>>,
 }
 
-impl Halves {
-    fn keep(&mut self, asked: Asked, kept: Arc<Kept>) {
+impl VerdictHalves {
+    fn insert(&mut self, asked: VerdictKey, kept: Arc<CachedVerdict>) {
         let bytes = kept.judged.manifest.raw().len();
         if self.young.len() >= MAX_TEXTS || self.bytes + bytes > MAX_BYTES {
             self.old = std::mem::take(&mut self.young);
@@ -61,17 +61,22 @@ impl Halves {
 
 /// What was judged before.
 #[derive(Default)]
-pub(super) struct Verdicts(Mutex<Halves>);
+pub(super) struct VerdictCache(Mutex<VerdictHalves>);
 
-impl Verdicts {
+impl VerdictCache {
     /// What it came to before, if that still stands.
-    pub(super) fn find(&self, asked: &Asked, generation: u64, now: Timestamp) -> Option<Arc<JudgedManifest>> {
+    pub(super) fn get(
+        &self,
+        asked: &VerdictKey,
+        generation: u64,
+        now: Timestamp,
+    ) -> Option<Arc<JudgedManifest>> {
         let mut halves = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = match halves.young.get(asked) {
             Some(kept) => kept.clone(),
             None => {
                 let kept = halves.old.remove(asked)?;
-                halves.keep(asked.clone(), kept.clone());
+                halves.insert(asked.clone(), kept.clone());
                 kept
             }
         };
@@ -79,94 +84,94 @@ impl Verdicts {
         stands.then(|| kept.judged.clone())
     }
 
-    pub(super) fn keep(
+    pub(super) fn insert(
         &self,
-        asked: Asked,
+        asked: VerdictKey,
         judged: &Arc<JudgedManifest>,
         generation: u64,
         steady: Range<Timestamp>,
     ) {
-        let kept = Arc::new(Kept { judged: judged.clone(), generation, steady });
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).keep(asked, kept);
+        let kept = Arc::new(CachedVerdict { judged: judged.clone(), generation, steady });
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(asked, kept);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use toolyard_protocol::plugin::Manifest;
-    use toolyard_trust::{AllowList, Ground, KeyList, Revocations, judge};
+    use toolyard_trust::{AllowList, KeyList, RevocationList, TrustContext, judge_manifest};
 
     use super::*;
 
-    fn judged(filling: usize) -> (Asked, Arc<JudgedManifest>) {
+    fn judged(filling: usize) -> (VerdictKey, Arc<JudgedManifest>) {
         let text = format!(
             r#"{{"schemaVersion":1,"id":"x","name":"X","version":"1.0.0","publisher":"X","filling":"{}",
                 "tools":[{{"name":"go","parameters":{{"type":"object"}},"executorCode":"return 1;"}}]}}"#,
             "x".repeat(filling)
         );
-        let manifest = Manifest::read(text.as_bytes()).unwrap();
-        let ground = Ground {
-            keys: &KeyList::local([]),
-            revocations: &Revocations::default(),
+        let manifest = Manifest::parse(text.as_bytes()).unwrap();
+        let ground = TrustContext {
+            keys: &KeyList::from_local_keys([]),
+            revocations: &RevocationList::default(),
             allowed: &AllowList::default(),
             pinned: None,
             now: at(0),
         };
-        let verdict = judge(&manifest, &ground).unwrap();
-        (Asked::new(&text, None), Arc::new(JudgedManifest { manifest: Arc::new(manifest), verdict }))
+        let verdict = judge_manifest(&manifest, &ground).unwrap();
+        (VerdictKey::new(&text, None), Arc::new(JudgedManifest { manifest: Arc::new(manifest), verdict }))
     }
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn counts(verdicts: &Verdicts) -> (usize, usize) {
+    fn counts(verdicts: &VerdictCache) -> (usize, usize) {
         let halves = verdicts.0.lock().unwrap();
         (halves.young.len(), halves.old.len())
     }
 
     #[test]
     fn good_for_its_time_its_lists_and_what_was_asked() {
-        let (verdicts, (asked, first)) = (Verdicts::default(), judged(0));
-        verdicts.keep(asked.clone(), &first, 3, at(10)..at(20));
+        let (verdicts, (asked, first)) = (VerdictCache::default(), judged(0));
+        verdicts.insert(asked.clone(), &first, 3, at(10)..at(20));
         for (generation, second, found) in
             [(3, 10, true), (3, 19, true), (3, 9, false), (3, 20, false), (2, 15, false), (4, 15, false)]
         {
             assert_eq!(
-                verdicts.find(&asked, generation, at(second)).is_some(),
+                verdicts.get(&asked, generation, at(second)).is_some(),
                 found,
                 "{generation} {second}"
             );
         }
         let hash = ContentHash::from_digest(&[1; 32]);
-        let pinned = Asked::new(first.manifest.raw(), Some(&hash));
-        assert!(verdicts.find(&pinned, 3, at(15)).is_none(), "pinned is another question");
+        let pinned = VerdictKey::new(first.manifest.raw(), Some(&hash));
+        assert!(verdicts.get(&pinned, 3, at(15)).is_none(), "pinned is another question");
         let spaced = format!("{} ", first.manifest.raw());
-        assert!(verdicts.find(&Asked::new(&spaced, None), 3, at(15)).is_none());
+        assert!(verdicts.get(&VerdictKey::new(&spaced, None), 3, at(15)).is_none());
     }
 
     #[test]
     fn as_many_as_fit_and_those_that_are_asked_for_stay() {
-        let verdicts = Verdicts::default();
+        let verdicts = VerdictCache::default();
         let always = at(0)..at(9);
         let (wanted, judged) = judged(1);
-        verdicts.keep(wanted.clone(), &judged, 0, always.clone());
+        verdicts.insert(wanted.clone(), &judged, 0, always.clone());
         for number in 0..2 * MAX_TEXTS + 5 {
-            verdicts.keep(Asked::new(&number.to_string(), None), &judged, 0, always.clone());
-            assert!(verdicts.find(&wanted, 0, at(1)).is_some(), "{number}");
+            verdicts.insert(VerdictKey::new(&number.to_string(), None), &judged, 0, always.clone());
+            assert!(verdicts.get(&wanted, 0, at(1)).is_some(), "{number}");
             let (young, old) = counts(&verdicts);
             assert!(young <= MAX_TEXTS && old <= MAX_TEXTS);
         }
-        assert!(verdicts.find(&Asked::new("0", None), 0, at(1)).is_none(), "nobody asked for it");
+        assert!(verdicts.get(&VerdictKey::new("0", None), 0, at(1)).is_none(), "nobody asked for it");
     }
 
     #[test]
     fn long_texts_fill_it_sooner() {
-        let verdicts = Verdicts::default();
+        let verdicts = VerdictCache::default();
         let long = MAX_BYTES / 5;
         for number in 0..20 {
             let (asked, one) = judged(long + number);
-            verdicts.keep(asked, &one, 0, at(0)..at(9));
+            verdicts.insert(asked, &one, 0, at(0)..at(9));
             let (young, old) = counts(&verdicts);
             assert!(young <= 5 && old <= 5, "{young} {old}");
         }

@@ -8,14 +8,14 @@ use crate::problem::Problem;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolSelection {
     /// Whether a tool may, must or must not be called.
-    pub choice: Choice,
+    pub choice: ToolChoiceMode,
     /// Only these, of the caller and of the server; missing is all.
     pub only: Option<Vec<String>>,
 }
 
 /// Whether tools may be called.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Choice {
+pub enum ToolChoiceMode {
     /// As the model likes.
     #[default]
     Auto,
@@ -27,59 +27,59 @@ pub enum Choice {
 
 impl ToolSelection {
     /// Reads `tool_choice`: a word, one function, or a list of allowed ones.
-    pub(in crate::chat) fn read(value: Option<&Value>) -> Result<Self, Problem> {
+    pub(in crate::chat) fn parse(value: Option<&Value>) -> Result<Self, Problem> {
         let Some(value) = value.filter(|value| !value.is_null()) else { return Ok(Self::default()) };
         if let Value::String(word) = value {
-            let choice = choice(word)?;
+            let choice = parse_mode(word)?;
             return Ok(Self { choice, only: None });
         }
         match value["type"].as_str() {
             Some("function") => {
                 let name = function_name(value)
-                    .ok_or_else(|| problem(".name", "expected the name of a function"))?;
-                Ok(Self { choice: Choice::Required, only: Some(vec![name]) })
+                    .ok_or_else(|| choice_problem(".name", "expected the name of a function"))?;
+                Ok(Self { choice: ToolChoiceMode::Required, only: Some(vec![name]) })
             }
             // Chat completions have what is allowed in a member of its own, responses have it beside the type.
-            Some("allowed_tools") => allowed(value.get("allowed_tools").unwrap_or(value)),
+            Some("allowed_tools") => parse_allowed_tools(value.get("allowed_tools").unwrap_or(value)),
             Some(other) => {
                 let text = format!(
                     "tools of the type {} are not run here",
                     other.chars().take(64).collect::<String>()
                 );
-                Err(problem(".type", &text))
+                Err(choice_problem(".type", &text))
             }
-            None => Err(problem("", EXPECTED)),
+            None => Err(choice_problem("", EXPECTED)),
         }
     }
 }
 
 const EXPECTED: &str = "expected auto, required, none or a function";
 
-fn problem(member: &str, why: &str) -> Problem {
+fn choice_problem(member: &str, why: &str) -> Problem {
     Problem::new(format!("tool_choice{member}"), why)
 }
 
-fn choice(word: &str) -> Result<Choice, Problem> {
+fn parse_mode(word: &str) -> Result<ToolChoiceMode, Problem> {
     match word {
-        "auto" => Ok(Choice::Auto),
-        "required" => Ok(Choice::Required),
-        "none" => Ok(Choice::None),
-        _ => Err(problem("", EXPECTED)),
+        "auto" => Ok(ToolChoiceMode::Auto),
+        "required" => Ok(ToolChoiceMode::Required),
+        "none" => Ok(ToolChoiceMode::None),
+        _ => Err(choice_problem("", EXPECTED)),
     }
 }
 
-fn allowed(value: &Value) -> Result<ToolSelection, Problem> {
+fn parse_allowed_tools(value: &Value) -> Result<ToolSelection, Problem> {
     let choice = match value["mode"].as_str() {
-        None | Some("auto") => Choice::Auto,
-        Some("required") => Choice::Required,
-        Some(_) => return Err(problem(".mode", "expected auto or required")),
+        None | Some("auto") => ToolChoiceMode::Auto,
+        Some("required") => ToolChoiceMode::Required,
+        Some(_) => return Err(choice_problem(".mode", "expected auto or required")),
     };
     let tools = value["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
     let names: Option<Vec<String>> =
         tools.iter().map(|tool| function_name(tool).filter(|_| tool["type"] == "function")).collect();
     match names {
         Some(names) if !names.is_empty() => Ok(ToolSelection { choice, only: Some(names) }),
-        _ => Err(problem(".tools", "expected a list of functions by name")),
+        _ => Err(choice_problem(".tools", "expected a list of functions by name")),
     }
 }
 
@@ -101,20 +101,24 @@ mod tests {
         let f = json!({ "type": "function", "function": { "name": "f" } });
         let flat = json!({ "type": "function", "name": "f" });
         for (value, choice, names) in [
-            (json!(null), Choice::Auto, None),
-            (json!("auto"), Choice::Auto, None),
-            (json!("required"), Choice::Required, None),
-            (json!("none"), Choice::None, None),
-            (f.clone(), Choice::Required, only(&["f"])),
-            (flat.clone(), Choice::Required, only(&["f"])),
+            (json!(null), ToolChoiceMode::Auto, None),
+            (json!("auto"), ToolChoiceMode::Auto, None),
+            (json!("required"), ToolChoiceMode::Required, None),
+            (json!("none"), ToolChoiceMode::None, None),
+            (f.clone(), ToolChoiceMode::Required, only(&["f"])),
+            (flat.clone(), ToolChoiceMode::Required, only(&["f"])),
             (
                 json!({ "type": "allowed_tools", "allowed_tools": { "mode": "required", "tools": [f] } }),
-                Choice::Required,
+                ToolChoiceMode::Required,
                 only(&["f"]),
             ),
-            (json!({ "type": "allowed_tools", "mode": "auto", "tools": [flat] }), Choice::Auto, only(&["f"])),
+            (
+                json!({ "type": "allowed_tools", "mode": "auto", "tools": [flat] }),
+                ToolChoiceMode::Auto,
+                only(&["f"]),
+            ),
         ] {
-            let read = ToolSelection::read(Some(&value)).unwrap();
+            let read = ToolSelection::parse(Some(&value)).unwrap();
             assert_eq!(read, ToolSelection { choice, only: names }, "{value}");
         }
     }
@@ -135,7 +139,7 @@ mod tests {
                 "tool_choice.tools",
             ),
         ] {
-            assert_eq!(ToolSelection::read(Some(&value)).unwrap_err().path, path, "{value}");
+            assert_eq!(ToolSelection::parse(Some(&value)).unwrap_err().path, path, "{value}");
         }
     }
 }

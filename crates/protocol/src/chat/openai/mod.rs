@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::FinishReason;
 
-pub use choice::{Choice, ToolSelection};
+pub use choice::{ToolChoiceMode, ToolSelection};
 pub use request::CompletionRequest;
 
 /// The last event of a stream.
@@ -44,14 +44,14 @@ pub struct ChunkChoice {
     /// Always 0.
     pub index: u32,
     /// What is added.
-    pub delta: Delta,
+    pub delta: ChunkDelta,
     /// Why it ends, in the last one.
     pub finish_reason: Option<&'static str>,
 }
 
 /// What is added.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Delta {
+pub struct ChunkDelta {
     /// In the first one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<&'static str>,
@@ -60,12 +60,12 @@ pub struct Delta {
     pub content: Option<String>,
     /// Calls that the caller runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tool_calls: Vec<CalledTool>,
+    pub tool_calls: Vec<CompletionToolCall>,
 }
 
 /// A call that the caller runs.
 #[derive(Debug, Clone, Serialize)]
-pub struct CalledTool {
+pub struct CompletionToolCall {
     /// Its place, in a stream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<usize>,
@@ -74,12 +74,12 @@ pub struct CalledTool {
     /// `function`
     pub r#type: &'static str,
     /// What is called.
-    pub function: CalledFunction,
+    pub function: CompletionFunction,
 }
 
 /// What is called.
 #[derive(Debug, Clone, Serialize)]
-pub struct CalledFunction {
+pub struct CompletionFunction {
     /// Its name.
     pub name: String,
     /// JSON, as a text.
@@ -88,7 +88,7 @@ pub struct CalledFunction {
 
 /// An answer in one piece.
 #[derive(Debug, Clone, Serialize)]
-pub struct Completion<'a> {
+pub struct ChatCompletion<'a> {
     /// Its id.
     pub id: &'a str,
     /// `chat.completion`
@@ -123,7 +123,7 @@ pub struct CompletionMessage {
     pub content: Option<String>,
     /// Calls that the caller runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tool_calls: Vec<CalledTool>,
+    pub tool_calls: Vec<CompletionToolCall>,
 }
 
 /// What an answer cost.
@@ -149,7 +149,7 @@ impl CompletionUsage {
 }
 
 /// Why an answer ended, in OpenAI's words.
-pub const fn finish_word(reason: FinishReason) -> &'static str {
+pub const fn openai_finish_reason(reason: FinishReason) -> &'static str {
     match reason {
         FinishReason::Stop | FinishReason::Error | FinishReason::Other => "stop",
         FinishReason::Length => "length",

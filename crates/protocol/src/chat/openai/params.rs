@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::problem::Problem;
 
 /// A parameter that is not implemented.
-pub(in crate::chat) struct Unsupported {
+pub(in crate::chat) struct UnsupportedParam {
     pub(in crate::chat) name: &'static str,
     /// Whether a value asks for nothing beyond what happens anyway.
     pub(in crate::chat) is_default: fn(&Value) -> bool,
@@ -16,49 +16,56 @@ pub(in crate::chat) struct Unsupported {
 }
 
 /// Those of chat completions.
-pub(super) const UNSUPPORTED: &[Unsupported] = &[
-    Unsupported { name: "n", is_default: is_one, instead: "only one answer at a time; leave it out" },
+pub(super) const UNSUPPORTED: &[UnsupportedParam] = &[
+    UnsupportedParam { name: "n", is_default: is_one, instead: "only one answer at a time; leave it out" },
     LOGPROBS,
     TOP_LOGPROBS,
-    Unsupported {
+    UnsupportedParam {
         name: "logit_bias",
         is_default: is_empty,
         instead: "tokens cannot be weighted here; leave it out",
     },
-    Unsupported {
+    UnsupportedParam {
         name: "modalities",
         is_default: is_text_only,
         instead: "answers are text; send [\"text\"] or leave it out",
     },
-    Unsupported { name: "audio", is_default: never, instead: "answers are text; leave it out" },
-    Unsupported {
+    UnsupportedParam { name: "audio", is_default: never_default, instead: "answers are text; leave it out" },
+    UnsupportedParam {
         name: "web_search_options",
-        is_default: never,
+        is_default: never_default,
         instead: "searching the web is a tool of this server; leave it out",
     },
-    Unsupported { name: "functions", is_default: is_empty, instead: "send `tools` instead" },
-    Unsupported { name: "function_call", is_default: never, instead: "send `tool_choice` instead" },
-    Unsupported {
+    UnsupportedParam { name: "functions", is_default: is_empty, instead: "send `tools` instead" },
+    UnsupportedParam {
+        name: "function_call",
+        is_default: never_default,
+        instead: "send `tool_choice` instead",
+    },
+    UnsupportedParam {
         name: "verbosity",
         is_default: is_medium,
         instead: "ask for it in a message; leave it out",
     },
 ];
 
-const LOGPROBS: Unsupported = Unsupported {
+const LOGPROBS: UnsupportedParam = UnsupportedParam {
     name: "logprobs",
     is_default: is_false,
     instead: "probabilities of tokens are not known here; leave it out",
 };
-pub(in crate::chat) const TOP_LOGPROBS: Unsupported = Unsupported {
+pub(in crate::chat) const TOP_LOGPROBS: UnsupportedParam = UnsupportedParam {
     name: "top_logprobs",
     is_default: is_zero,
     instead: "probabilities of tokens are not known here; leave it out",
 };
 
 /// Every parameter of a body that cannot be honoured, by name.
-pub(in crate::chat) fn problems(fields: &Map<String, Value>, unsupported: &[Unsupported]) -> Vec<Problem> {
-    let asked = |one: &&Unsupported| {
+pub(in crate::chat) fn unsupported_problems(
+    fields: &Map<String, Value>,
+    unsupported: &[UnsupportedParam],
+) -> Vec<Problem> {
+    let asked = |one: &&UnsupportedParam| {
         fields.get(one.name).is_some_and(|value| !value.is_null() && !(one.is_default)(value))
     };
     unsupported
@@ -68,7 +75,7 @@ pub(in crate::chat) fn problems(fields: &Map<String, Value>, unsupported: &[Unsu
         .collect()
 }
 
-pub(in crate::chat) const fn never(_: &Value) -> bool {
+pub(in crate::chat) const fn never_default(_: &Value) -> bool {
     false
 }
 

@@ -7,10 +7,10 @@ use super::{ToolSelection, params};
 use crate::{
     chat::{
         client_tool::{ClientTool, RawClientTool},
-        message::{ChatMessage, read_messages},
+        message::{ChatMessage, parse_messages},
         read_body, read_fields,
         request::MAX_MESSAGES,
-        sampling::{self, Sampling},
+        sampling::{self, SamplingParams},
     },
     problem::Problem,
 };
@@ -35,11 +35,11 @@ pub struct CompletionRequest {
     /// Between 0 and 2.
     pub temperature: Option<f64>,
     /// How the answer is written.
-    pub sampling: Sampling,
+    pub sampling: SamplingParams,
 }
 
 #[derive(Deserialize)]
-struct Body {
+struct CompletionBody {
     #[serde(default)]
     model: Option<String>,
     #[serde(default)]
@@ -66,14 +66,15 @@ struct StreamOptions {
 
 impl CompletionRequest {
     /// Reads a body, and names everything that is wrong with it.
-    pub fn read(body: &[u8]) -> Result<Self, Vec<Problem>> {
+    pub fn parse(body: &[u8]) -> Result<Self, Vec<Problem>> {
         let fields: Map<String, Value> = read_body(body)?;
-        let mut problems = params::problems(&fields, params::UNSUPPORTED);
-        let mut note = Noted(&mut problems);
-        let selection = note.of(ToolSelection::read(fields.get("tool_choice")));
-        let temperature = note.of(sampling::number(fields.get("temperature"), "temperature", 0.0, 2.0));
-        let mut sampling = sampling(&fields, &mut note);
-        let body: Body = read_fields(fields)?;
+        let mut problems = params::unsupported_problems(&fields, params::UNSUPPORTED);
+        let mut note = ProblemCollector(&mut problems);
+        let selection = note.or_default(ToolSelection::parse(fields.get("tool_choice")));
+        let temperature =
+            note.or_default(sampling::parse_number(fields.get("temperature"), "temperature", 0.0, 2.0));
+        let mut sampling = parse_sampling(&fields, &mut note);
+        let body: CompletionBody = read_fields(fields)?;
         sampling.parallel_calls = body.parallel_tool_calls;
         if body.messages.is_empty() {
             problems.push(Problem::new("messages", "missing or empty"));
@@ -81,11 +82,11 @@ impl CompletionRequest {
         if body.messages.len() > MAX_MESSAGES {
             problems.push(Problem::new("messages", format!("at most {MAX_MESSAGES}")));
         }
-        let (messages, more) = read_messages(&body.messages);
+        let (messages, more) = parse_messages(&body.messages);
         problems.extend(more);
         let mut tools = Vec::new();
         for (index, tool) in body.tools.unwrap_or_default().into_iter().enumerate() {
-            match read_tool(tool, &format!("tools[{index}]")) {
+            match parse_tool(tool, &format!("tools[{index}]")) {
                 Ok(tool) => tools.push(tool),
                 Err(problem) => problems.push(problem),
             }
@@ -108,10 +109,10 @@ impl CompletionRequest {
 }
 
 /// Collects what is wrong and goes on with the default.
-struct Noted<'a>(&'a mut Vec<Problem>);
+struct ProblemCollector<'a>(&'a mut Vec<Problem>);
 
-impl Noted<'_> {
-    fn of<T: Default>(&mut self, read: Result<T, Problem>) -> T {
+impl ProblemCollector<'_> {
+    fn or_default<T: Default>(&mut self, read: Result<T, Problem>) -> T {
         read.unwrap_or_else(|problem| {
             self.0.push(problem);
             T::default()
@@ -119,22 +120,27 @@ impl Noted<'_> {
     }
 }
 
-fn sampling(fields: &Map<String, Value>, note: &mut Noted<'_>) -> Sampling {
+fn parse_sampling(fields: &Map<String, Value>, note: &mut ProblemCollector<'_>) -> SamplingParams {
     let field = |name: &str| fields.get(name);
-    let penalty = |name: &str| sampling::number(fields.get(name), name, -2.0, 2.0);
-    Sampling {
-        top_p: note.of(sampling::number(field("top_p"), "top_p", 0.0, 1.0)),
-        stop: note.of(sampling::stops(field("stop"), "stop")),
-        seed: note.of(sampling::seed(field("seed"), "seed")),
-        frequency_penalty: note.of(penalty("frequency_penalty")),
-        presence_penalty: note.of(penalty("presence_penalty")),
-        reasoning_effort: note.of(sampling::effort(field("reasoning_effort"), "reasoning_effort")),
-        format: note.of(sampling::format(field("response_format"), "response_format", Some("json_schema"))),
+    let penalty = |name: &str| sampling::parse_number(fields.get(name), name, -2.0, 2.0);
+    SamplingParams {
+        top_p: note.or_default(sampling::parse_number(field("top_p"), "top_p", 0.0, 1.0)),
+        stop: note.or_default(sampling::parse_stops(field("stop"), "stop")),
+        seed: note.or_default(sampling::parse_seed(field("seed"), "seed")),
+        frequency_penalty: note.or_default(penalty("frequency_penalty")),
+        presence_penalty: note.or_default(penalty("presence_penalty")),
+        reasoning_effort: note
+            .or_default(sampling::parse_effort(field("reasoning_effort"), "reasoning_effort")),
+        format: note.or_default(sampling::parse_format(
+            field("response_format"),
+            "response_format",
+            Some("json_schema"),
+        )),
         parallel_calls: None,
     }
 }
 
-fn read_tool(tool: Value, path: &str) -> Result<ClientTool, Problem> {
+fn parse_tool(tool: Value, path: &str) -> Result<ClientTool, Problem> {
     if tool["type"] != "function" {
         return Err(Problem::new(format!("{path}.type"), "expected `function`"));
     }
@@ -142,7 +148,7 @@ fn read_tool(tool: Value, path: &str) -> Result<ClientTool, Problem> {
     let raw: RawClientTool = serde_json::from_value(function).map_err(|_| {
         Problem::new(format!("{path}.function"), "expected `name`, `description` and `parameters`")
     })?;
-    raw.read(&format!("{path}.function"))
+    raw.into_client_tool(&format!("{path}.function"))
 }
 
 #[cfg(test)]
@@ -151,12 +157,12 @@ mod tests {
 
     use super::*;
     use crate::chat::{
-        openai::Choice,
+        openai::ToolChoiceMode,
         sampling::{ReasoningEffort, ResponseFormat},
     };
 
     fn read(body: &Value) -> Result<CompletionRequest, Vec<String>> {
-        CompletionRequest::read(body.to_string().as_bytes())
+        CompletionRequest::parse(body.to_string().as_bytes())
             .map_err(|problems| problems.iter().map(Problem::to_string).collect())
     }
 
@@ -169,7 +175,10 @@ mod tests {
             "parallel_tool_calls": false, "temperature": 0.25,
             "response_format": { "type": "json_schema", "json_schema": { "name": "x", "schema": { "type": "object" }, "strict": true } } });
         let request = read(&body).unwrap();
-        assert_eq!((request.tools[0].name.as_str(), request.selection.choice), ("f", Choice::Required));
+        assert_eq!(
+            (request.tools[0].name.as_str(), request.selection.choice),
+            ("f", ToolChoiceMode::Required)
+        );
         assert_eq!((request.stream, request.include_usage, request.max_tokens), (true, true, Some(9)));
         let sampling = request.sampling;
         assert_eq!(

@@ -5,19 +5,21 @@ use serde_json::{Map, Value};
 
 use crate::{
     chat::{
-        message::{self, CallState, ChatCall, ChatMessage, ChatPart, Role},
+        message::{self, CallState, ChatCall, ChatMessage, ChatPart, ChatRole},
         request::MAX_MESSAGES,
     },
     problem::Problem,
 };
 
 /// The conversation, and everything that is wrong with it.
-pub(super) fn read(input: Option<&Value>) -> (Vec<ChatMessage>, Vec<Problem>) {
+pub(super) fn parse_input(input: Option<&Value>) -> (Vec<ChatMessage>, Vec<Problem>) {
     let problem = |why: String| (Vec::new(), vec![Problem::new("input", why)]);
     match input {
         None | Some(Value::Null) => problem("missing; send a text or the whole conversation".to_owned()),
         Some(Value::String(text)) if text.is_empty() => problem("empty; send a text or items".to_owned()),
-        Some(Value::String(text)) => (vec![say(Role::User, ChatPart::Text(text.clone()))], Vec::new()),
+        Some(Value::String(text)) => {
+            (vec![single_part_message(ChatRole::User, ChatPart::Text(text.clone()))], Vec::new())
+        }
         Some(Value::Array(items)) if items.is_empty() => problem("empty; send a text or items".to_owned()),
         Some(Value::Array(items)) if items.len() > MAX_MESSAGES => {
             problem(format!("at most {MAX_MESSAGES} items"))
@@ -25,7 +27,7 @@ pub(super) fn read(input: Option<&Value>) -> (Vec<ChatMessage>, Vec<Problem>) {
         Some(Value::Array(items)) => {
             let (mut messages, mut problems) = (Vec::new(), Vec::new());
             for (index, item) in items.iter().enumerate() {
-                if let Err(problem) = read_item(item, &format!("input[{index}]"), &mut messages) {
+                if let Err(problem) = parse_item(item, &format!("input[{index}]"), &mut messages) {
                     problems.push(problem);
                 }
             }
@@ -35,25 +37,27 @@ pub(super) fn read(input: Option<&Value>) -> (Vec<ChatMessage>, Vec<Problem>) {
     }
 }
 
-fn say(role: Role, part: ChatPart) -> ChatMessage {
+fn single_part_message(role: ChatRole, part: ChatPart) -> ChatMessage {
     ChatMessage { id: None, role, parts: vec![part] }
 }
 
-fn read_item(item: &Value, path: &str, messages: &mut Vec<ChatMessage>) -> Result<(), Problem> {
+fn parse_item(item: &Value, path: &str, messages: &mut Vec<ChatMessage>) -> Result<(), Problem> {
     let Value::Object(fields) = item else {
         return Err(Problem::new(path, "expected an item, such as a message"));
     };
     match fields.get("type").and_then(Value::as_str) {
-        None | Some("message") => messages.push(message::read(item, path)?),
+        None | Some("message") => messages.push(message::parse_message(item, path)?),
         Some("function_call") => {
-            let call = ChatPart::Call(call(fields, path)?);
-            match messages.last_mut().filter(|last| last.role == Role::Assistant) {
+            let call = ChatPart::Call(parse_function_call(fields, path)?);
+            match messages.last_mut().filter(|last| last.role == ChatRole::Assistant) {
                 // What a model says and calls in one step is one message.
                 Some(last) => last.parts.push(call),
-                None => messages.push(say(Role::Assistant, call)),
+                None => messages.push(single_part_message(ChatRole::Assistant, call)),
             }
         }
-        Some("function_call_output") => messages.push(say(Role::Tool, result(fields, path)?)),
+        Some("function_call_output") => {
+            messages.push(single_part_message(ChatRole::Tool, parse_call_output(fields, path)?))
+        }
         Some("reasoning") => {}
         Some("item_reference") => {
             let text = "this server stores no items; send the whole conversation";
@@ -69,21 +73,21 @@ fn read_item(item: &Value, path: &str, messages: &mut Vec<ChatMessage>) -> Resul
     Ok(())
 }
 
-fn text<'a>(fields: &'a Map<String, Value>, name: &str, path: &str) -> Result<&'a str, Problem> {
+fn required_str<'a>(fields: &'a Map<String, Value>, name: &str, path: &str) -> Result<&'a str, Problem> {
     let found = fields.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     found.ok_or_else(|| Problem::new(format!("{path}.{name}"), "expected a text"))
 }
 
-fn call(fields: &Map<String, Value>, path: &str) -> Result<ChatCall, Problem> {
-    let (id, name) = (text(fields, "call_id", path)?, text(fields, "name", path)?);
+fn parse_function_call(fields: &Map<String, Value>, path: &str) -> Result<ChatCall, Problem> {
+    let (id, name) = (required_str(fields, "call_id", path)?, required_str(fields, "name", path)?);
     let arguments = fields.get("arguments").and_then(Value::as_str).unwrap_or_default();
     let input = serde_json::from_str(arguments).unwrap_or_else(|_| Value::Object(Map::new()));
     Ok(ChatCall { id: id.to_owned(), name: name.to_owned(), input, state: CallState::Open })
 }
 
 /// A result is a text, or parts of which models read the words.
-fn result(fields: &Map<String, Value>, path: &str) -> Result<ChatPart, Problem> {
-    let id = text(fields, "call_id", path)?.to_owned();
+fn parse_call_output(fields: &Map<String, Value>, path: &str) -> Result<ChatPart, Problem> {
+    let id = required_str(fields, "call_id", path)?.to_owned();
     let output = match fields.get("output") {
         Some(Value::String(text)) => Value::String(text.clone()),
         Some(Value::Array(parts)) => {
@@ -92,7 +96,7 @@ fn result(fields: &Map<String, Value>, path: &str) -> Result<ChatPart, Problem> 
         }
         _ => return Err(Problem::new(format!("{path}.output"), "expected a text or a list of parts")),
     };
-    Ok(ChatPart::Answer { id, output })
+    Ok(ChatPart::ToolOutput { id, output })
 }
 
 #[cfg(test)]
@@ -101,8 +105,8 @@ mod tests {
 
     use super::*;
 
-    fn roles(input: &Value) -> Vec<(Role, usize)> {
-        let (messages, problems) = read(Some(input));
+    fn roles(input: &Value) -> Vec<(ChatRole, usize)> {
+        let (messages, problems) = parse_input(Some(input));
         assert_eq!(problems, [], "{input}");
         messages.iter().map(|message| (message.role, message.parts.len())).collect()
     }
@@ -119,21 +123,21 @@ mod tests {
         assert_eq!(
             roles(&input),
             [
-                (Role::System, 1),
-                (Role::User, 1),
-                (Role::Assistant, 3),
-                (Role::Tool, 1),
-                (Role::Tool, 1),
-                (Role::Assistant, 1),
-                (Role::Tool, 1)
+                (ChatRole::System, 1),
+                (ChatRole::User, 1),
+                (ChatRole::Assistant, 3),
+                (ChatRole::Tool, 1),
+                (ChatRole::Tool, 1),
+                (ChatRole::Assistant, 1),
+                (ChatRole::Tool, 1)
             ]
         );
-        assert_eq!(roles(&json!("hi")), [(Role::User, 1)]);
+        assert_eq!(roles(&json!("hi")), [(ChatRole::User, 1)]);
         let picture = json!([{ "role": "user", "content": [{ "type": "input_text", "text": "look" },
             { "type": "input_image", "image_url": "data:image/png;base64,AA" }, { "type": "input_file", "file_url": "https://e/x.pdf" }] }]);
-        assert_eq!(roles(&picture), [(Role::User, 3)]);
+        assert_eq!(roles(&picture), [(ChatRole::User, 3)]);
         let parts = json!([call("c"), { "type": "function_call_output", "call_id": "c", "output": [{ "type": "input_text", "text": "a" }] }]);
-        assert_eq!(roles(&parts), [(Role::Assistant, 1), (Role::Tool, 1)]);
+        assert_eq!(roles(&parts), [(ChatRole::Assistant, 1), (ChatRole::Tool, 1)]);
     }
 
     #[test]
@@ -151,7 +155,7 @@ mod tests {
             (json!([{ "role": "robot", "content": "x" }]), "input[0].role"),
             (json!(vec![json!({ "role": "user", "content": "x" }); MAX_MESSAGES + 1]), "input"),
         ] {
-            let (_, problems) = read(Some(&input));
+            let (_, problems) = parse_input(Some(&input));
             assert_eq!(problems[0].path, path, "{problems:?}");
         }
     }

@@ -147,12 +147,12 @@ pub struct RequestEcho {
 
 impl RequestEcho {
     /// `reasoning` of a response.
-    pub(super) fn reasoning(effort: Option<ReasoningEffort>) -> Value {
-        json!({ "effort": effort.map(ReasoningEffort::word), "summary": null })
+    pub(super) fn echo_reasoning(effort: Option<ReasoningEffort>) -> Value {
+        json!({ "effort": effort.map(ReasoningEffort::as_str), "summary": null })
     }
 
     /// `text` of a response.
-    pub(super) fn text(format: &ResponseFormat) -> Value {
+    pub(super) fn echo_text(format: &ResponseFormat) -> Value {
         let format = match format {
             ResponseFormat::Text => json!({ "type": "text" }),
             ResponseFormat::JsonObject => json!({ "type": "json_object" }),

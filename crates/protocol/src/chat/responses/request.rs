@@ -11,10 +11,10 @@ use crate::{
         message::ChatMessage,
         openai::{
             ToolSelection,
-            params::{self, TOP_LOGPROBS, Unsupported, is_false, never},
+            params::{self, TOP_LOGPROBS, UnsupportedParam, is_false, never_default},
         },
         read_body, read_fields,
-        sampling::{self, Sampling},
+        sampling::{self, SamplingParams},
     },
     problem::Problem,
 };
@@ -25,31 +25,35 @@ const MAX_METADATA: usize = 16;
 const LOGPROBS: &str = "message.output_text.logprobs";
 
 /// Parameters that are refused unless they have their default.
-pub(super) const UNSUPPORTED: &[Unsupported] = &[
-    Unsupported {
+pub(super) const UNSUPPORTED: &[UnsupportedParam] = &[
+    UnsupportedParam {
         name: "previous_response_id",
-        is_default: never,
+        is_default: never_default,
         instead: "this server stores no conversations; send all of it in `input`",
     },
-    Unsupported {
+    UnsupportedParam {
         name: "conversation",
-        is_default: never,
+        is_default: never_default,
         instead: "this server stores no conversations; send all of it in `input`",
     },
-    Unsupported {
+    UnsupportedParam {
         name: "background",
         is_default: is_false,
         instead: "this server answers at once; leave it out, and stream what takes long",
     },
-    Unsupported { name: "prompt", is_default: never, instead: "send its text in `instructions` and `input`" },
-    Unsupported {
+    UnsupportedParam {
+        name: "prompt",
+        is_default: never_default,
+        instead: "send its text in `instructions` and `input`",
+    },
+    UnsupportedParam {
         name: "max_tool_calls",
-        is_default: never,
+        is_default: never_default,
         instead: "the operator bounds the steps of an answer; leave it out",
     },
-    Unsupported {
+    UnsupportedParam {
         name: "context_management",
-        is_default: never,
+        is_default: never_default,
         instead: "send a conversation that fits the model; leave it out",
     },
     TOP_LOGPROBS,
@@ -75,13 +79,13 @@ pub struct ResponseRequest {
     /// Between 0 and 2.
     pub temperature: Option<f64>,
     /// How the answer is written.
-    pub sampling: Sampling,
+    pub sampling: SamplingParams,
     /// What comes back of it.
     pub echo: RequestEcho,
 }
 
 #[derive(Deserialize)]
-struct Body {
+struct ResponseRequestBody {
     #[serde(default)]
     model: Option<String>,
     #[serde(default)]
@@ -104,15 +108,15 @@ struct Body {
 
 impl ResponseRequest {
     /// Reads a body, and names everything that is wrong with it.
-    pub fn read(body: &[u8]) -> Result<Self, Vec<Problem>> {
+    pub fn parse(body: &[u8]) -> Result<Self, Vec<Problem>> {
         let mut fields: Map<String, Value> = read_body(body)?;
-        let mut problems = params::problems(&fields, UNSUPPORTED);
-        let (messages, more) = input::read(fields.remove("input").as_ref());
+        let mut problems = params::unsupported_problems(&fields, UNSUPPORTED);
+        let (messages, more) = input::parse_input(fields.remove("input").as_ref());
         problems.extend(more);
-        let (temperature, mut sampling) = written(&fields, &mut problems);
-        let body: Body = read_fields(fields)?;
+        let (temperature, mut sampling) = parse_sampling(&fields, &mut problems);
+        let body: ResponseRequestBody = read_fields(fields)?;
         sampling.parallel_calls = body.parallel_tool_calls;
-        let selection = ToolSelection::read(body.tool_choice.as_ref()).unwrap_or_else(|problem| {
+        let selection = ToolSelection::parse(body.tool_choice.as_ref()).unwrap_or_else(|problem| {
             problems.push(problem);
             ToolSelection::default()
         });
@@ -123,7 +127,7 @@ impl ResponseRequest {
             problems.push(Problem::new("metadata", format!("at most {MAX_METADATA} pairs")));
         }
         let sent = body.tools.unwrap_or_default();
-        let tools = read_tools(&sent, &mut problems);
+        let tools = parse_tools(&sent, &mut problems);
         if !problems.is_empty() {
             return Err(problems);
         }
@@ -132,9 +136,9 @@ impl ResponseRequest {
             max_output_tokens: body.max_output_tokens,
             metadata: body.metadata.unwrap_or_default(),
             parallel_tool_calls: body.parallel_tool_calls.unwrap_or(true),
-            reasoning: RequestEcho::reasoning(sampling.reasoning_effort),
+            reasoning: RequestEcho::echo_reasoning(sampling.reasoning_effort),
             temperature,
-            text: RequestEcho::text(&sampling.format),
+            text: RequestEcho::echo_text(&sampling.format),
             tool_choice: body.tool_choice.filter(|choice| !choice.is_null()).unwrap_or_else(|| "auto".into()),
             tools: sent,
             top_p: sampling.top_p,
@@ -155,7 +159,7 @@ impl ResponseRequest {
 }
 
 /// How the answer is written.
-fn written(fields: &Map<String, Value>, problems: &mut Vec<Problem>) -> (Option<f64>, Sampling) {
+fn parse_sampling(fields: &Map<String, Value>, problems: &mut Vec<Problem>) -> (Option<f64>, SamplingParams) {
     let (text, reasoning) = (fields.get("text"), fields.get("reasoning"));
     let within = |outer: Option<&Value>, name: &str| outer.and_then(|outer| outer.get(name)).cloned();
     let verbosity = within(text, "verbosity").unwrap_or_default();
@@ -163,18 +167,18 @@ fn written(fields: &Map<String, Value>, problems: &mut Vec<Problem>) -> (Option<
         let why = "not supported: ask for it in `instructions`; leave it out";
         problems.push(Problem::new("text.verbosity", why));
     }
-    let mut sampling = Sampling::default();
+    let mut sampling = SamplingParams::default();
     let mut note = |problem| problems.push(problem);
-    let temperature = sampling::number(fields.get("temperature"), "temperature", 0.0, 2.0);
-    match sampling::number(fields.get("top_p"), "top_p", 0.0, 1.0) {
+    let temperature = sampling::parse_number(fields.get("temperature"), "temperature", 0.0, 2.0);
+    match sampling::parse_number(fields.get("top_p"), "top_p", 0.0, 1.0) {
         Ok(top_p) => sampling.top_p = top_p,
         Err(problem) => note(problem),
     }
-    match sampling::effort(within(reasoning, "effort").as_ref(), "reasoning.effort") {
+    match sampling::parse_effort(within(reasoning, "effort").as_ref(), "reasoning.effort") {
         Ok(effort) => sampling.reasoning_effort = effort,
         Err(problem) => note(problem),
     }
-    match sampling::format(within(text, "format").as_ref(), "text.format", None) {
+    match sampling::parse_format(within(text, "format").as_ref(), "text.format", None) {
         Ok(format) => sampling.format = format,
         Err(problem) => note(problem),
     }
@@ -185,10 +189,10 @@ fn written(fields: &Map<String, Value>, problems: &mut Vec<Problem>) -> (Option<
     (temperature, sampling)
 }
 
-fn read_tools(sent: &[Value], problems: &mut Vec<Problem>) -> Vec<ClientTool> {
+fn parse_tools(sent: &[Value], problems: &mut Vec<Problem>) -> Vec<ClientTool> {
     let mut tools = Vec::new();
     for (index, tool) in sent.iter().enumerate() {
-        match read_tool(tool, &format!("tools[{index}]")) {
+        match parse_tool(tool, &format!("tools[{index}]")) {
             Ok(tool) => tools.push(tool),
             Err(problem) => problems.push(problem),
         }
@@ -196,7 +200,7 @@ fn read_tools(sent: &[Value], problems: &mut Vec<Problem>) -> Vec<ClientTool> {
     tools
 }
 
-fn read_tool(tool: &Value, path: &str) -> Result<ClientTool, Problem> {
+fn parse_tool(tool: &Value, path: &str) -> Result<ClientTool, Problem> {
     match tool["type"].as_str() {
         Some("function") => {}
         Some(hosted) => {
@@ -210,7 +214,7 @@ fn read_tool(tool: &Value, path: &str) -> Result<ClientTool, Problem> {
     }
     let raw: RawClientTool = serde_json::from_value(tool.clone())
         .map_err(|_| Problem::new(path, "expected `name`, `description` and `parameters`"))?;
-    raw.read(path)
+    raw.into_client_tool(path)
 }
 
 #[cfg(test)]
@@ -219,14 +223,14 @@ mod tests {
 
     use super::*;
     use crate::chat::{
-        openai::Choice,
+        openai::ToolChoiceMode,
         sampling::{ReasoningEffort, ResponseFormat},
     };
 
     fn read(more: &Value) -> Result<ResponseRequest, Vec<String>> {
         let mut body = json!({ "model": "m", "input": "hi" });
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        ResponseRequest::read(body.to_string().as_bytes())
+        ResponseRequest::parse(body.to_string().as_bytes())
             .map_err(|problems| problems.iter().map(Problem::to_string).collect())
     }
 
@@ -242,7 +246,7 @@ mod tests {
         .unwrap();
         assert_eq!(
             (request.tools[0].name.as_str(), request.selection.choice),
-            ("get-weather", Choice::Required)
+            ("get-weather", ToolChoiceMode::Required)
         );
         assert_eq!((request.stream, request.max_tokens, request.temperature), (true, Some(9), Some(0.5)));
         assert_eq!(request.sampling.reasoning_effort, Some(ReasoningEffort::Low));

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::plugin::{ContentHash, Permissions};
+use crate::plugin::{ContentHash, PluginPermissions};
 
 /// As the older format keeps a plugin, with everything that it may have.
 const STORED: &str = r#"{
@@ -31,7 +31,7 @@ fn manifest() -> Value {
 }
 
 fn read(value: &Value) -> Result<Manifest, Vec<String>> {
-    Manifest::read(value.to_string().as_bytes())
+    Manifest::parse(value.to_string().as_bytes())
         .map_err(|error| error.problems.iter().map(ToString::to_string).collect())
 }
 
@@ -45,7 +45,7 @@ fn told(change: impl FnOnce(&mut Value)) -> Vec<String> {
 
 #[test]
 fn the_stored_form_loads_unchanged() {
-    let manifest = Manifest::read(STORED.as_bytes()).unwrap();
+    let manifest = Manifest::parse(STORED.as_bytes()).unwrap();
     assert!(manifest.is_older_form() && manifest.permissions.is_empty() && manifest.publisher.is_none());
     assert_eq!(manifest.raw(), STORED);
     assert_eq!(
@@ -54,7 +54,7 @@ fn the_stored_form_loads_unchanged() {
     );
     let hash: ContentHash =
         "e9a3277eb624bd2be8dff56add006df6e142ad8e8b68a16dbaba808c19465651".parse().unwrap();
-    let signature = Signature::Rs256 {
+    let signature = PluginSignature::Rs256 {
         key: Some("curator-1".to_owned()),
         content_hash: Some(hash),
         bytes: vec![0, 0, 0],
@@ -67,14 +67,14 @@ fn the_stored_form_loads_unchanged() {
 #[test]
 fn a_whole_manifest_is_read() {
     let manifest = read(&manifest()).unwrap();
-    let asked: Permissions =
+    let asked: PluginPermissions =
         serde_json::from_value(json!({ "network": ["api.example.com"], "storage": true, "clock": true }))
             .unwrap();
     assert_eq!(manifest.permissions, asked);
     assert!(!manifest.is_older_form());
     let host = |text| semver::Version::parse(text).unwrap();
     assert!(manifest.needs_newer_host(&host("0.0.9")) && !manifest.needs_newer_host(&host("0.1.0")));
-    assert_eq!(manifest.tools[0].definition().parameters, json!({ "type": "object" }));
+    assert_eq!(manifest.tools[0].to_client_tool().parameters, json!({ "type": "object" }));
 }
 
 #[test]
@@ -86,12 +86,12 @@ fn both_signatures_are_read_and_half_ones_refused() {
     };
     let (text, key) = (format!("{}==", "A".repeat(86)), "0123456789abcdef");
     let good = signed(json!({ "alg": "Ed25519", "keyId": key, "signature": text })).unwrap().unwrap();
-    assert_eq!(good, Signature::Ed25519 { key: key.parse().unwrap(), bytes: vec![0; 64] });
+    assert_eq!(good, PluginSignature::Ed25519 { key: key.parse().unwrap(), bytes: vec![0; 64] });
     let older =
         signed(json!({ "alg": "RS256", "keyId": "k", "curatorId": "c", "signature": "AAAA" })).unwrap();
     assert_eq!(
         older,
-        Some(Signature::Rs256 { key: Some("k".to_owned()), content_hash: None, bytes: vec![0; 3] })
+        Some(PluginSignature::Rs256 { key: Some("k".to_owned()), content_hash: None, bytes: vec![0; 3] })
     );
     for (more, why) in [
         (json!({ "alg": "Ed25519" }), "signature: missing beside"),
@@ -191,10 +191,10 @@ fn what_could_be_read_in_two_ways_is_refused() {
         (&[b'{', 0xff], ": not UTF-8 from byte 1"),
         (&vec![b' '; MAX_MANIFEST_BYTES + 1], ": 1048577 bytes; a manifest has at most 1048576"),
     ] {
-        let told = Manifest::read(text).unwrap_err();
+        let told = Manifest::parse(text).unwrap_err();
         assert!(told.problems[0].to_string().starts_with(why), "{told}");
     }
     let mut just = STORED.as_bytes().to_vec();
     just.resize(MAX_MANIFEST_BYTES, b' ');
-    assert!(Manifest::read(&just).is_ok());
+    assert!(Manifest::parse(&just).is_ok());
 }

@@ -12,11 +12,11 @@ use super::AppMessageKind;
 use crate::{
     id::AppSessionId,
     name::PackageName,
-    secret::Secret,
+    secret::SecretText,
     session::{
         audio::{AudioPlayRequest, AudioStopRequest},
         display::DisplayEvent,
-        message::{Fields, Malformed, Message, to_text},
+        message::{MalformedMessage, MessageFields, RawMessage, to_text},
         time::read_timestamp,
     },
     stream::MAX_SUBSCRIPTIONS,
@@ -30,7 +30,7 @@ pub enum FromApp {
     #[serde(rename = "tpa_connection_init")]
     ConnectionInit(ConnectionInit),
     /// The first message after a loss, in SDK 3; as good as an init for a session that is known.
-    Reconnect(Reconnect),
+    Reconnect(ReconnectRequest),
     /// Everything that the app wants to hear.
     SubscriptionUpdate(SubscriptionUpdate),
     /// Show something.
@@ -46,21 +46,21 @@ pub enum FromApp {
     /// Switch a lamp.
     RgbLedControl(RgbLedControl),
     /// Send live video somewhere.
-    RtmpStreamRequest(Fields),
+    RtmpStreamRequest(MessageFields),
     /// Stop it.
-    RtmpStreamStop(Fields),
+    RtmpStreamStop(MessageFields),
     /// Send live video by way of the platform.
-    ManagedStreamRequest(Fields),
+    ManagedStreamRequest(MessageFields),
     /// Stop it.
-    ManagedStreamStop(Fields),
+    ManagedStreamStop(MessageFields),
     /// Say whether there is live video.
-    StreamStatusCheck(Fields),
+    StreamStatusCheck(MessageFields),
     /// Text for the dashboard.
-    DashboardContentUpdate(Fields),
+    DashboardContentUpdate(MessageFields),
     /// Another mode of the dashboard.
-    DashboardModeChange(Fields),
+    DashboardModeChange(MessageFields),
     /// Text of the system for the dashboard.
-    DashboardSystemUpdate(Fields),
+    DashboardSystemUpdate(MessageFields),
     /// Ask the user to set up a network.
     RequestWifiSetup(WifiSetupRequest),
     /// Do not start me again when this socket closes.
@@ -78,28 +78,28 @@ pub enum FromApp {
 
 impl FromApp {
     /// Reads a message.
-    pub fn read(text: &str) -> Result<Self, Malformed> {
-        let message = Message::read(text)?;
+    pub fn parse(text: &str) -> Result<Self, MalformedMessage> {
+        let message = RawMessage::parse(text)?;
         Ok(match AppMessageKind::from_name(message.kind()) {
-            AppMessageKind::ConnectionInit => Self::ConnectionInit(message.body()?),
-            AppMessageKind::Reconnect => Self::Reconnect(message.body()?),
-            AppMessageKind::SubscriptionUpdate => Self::SubscriptionUpdate(message.body()?),
-            AppMessageKind::DisplayEvent => Self::DisplayEvent(message.body()?),
-            AppMessageKind::AudioPlayRequest => Self::AudioPlayRequest(message.body()?),
-            AppMessageKind::AudioStopRequest => Self::AudioStopRequest(message.body()?),
-            AppMessageKind::PhotoRequest => Self::PhotoRequest(message.body()?),
-            AppMessageKind::LocationPollRequest => Self::LocationPollRequest(message.body()?),
-            AppMessageKind::RgbLedControl => Self::RgbLedControl(message.body()?),
-            AppMessageKind::RtmpStreamRequest => Self::RtmpStreamRequest(message.body()?),
-            AppMessageKind::RtmpStreamStop => Self::RtmpStreamStop(message.body()?),
-            AppMessageKind::ManagedStreamRequest => Self::ManagedStreamRequest(message.body()?),
-            AppMessageKind::ManagedStreamStop => Self::ManagedStreamStop(message.body()?),
-            AppMessageKind::StreamStatusCheck => Self::StreamStatusCheck(message.body()?),
-            AppMessageKind::DashboardContentUpdate => Self::DashboardContentUpdate(message.body()?),
-            AppMessageKind::DashboardModeChange => Self::DashboardModeChange(message.body()?),
-            AppMessageKind::DashboardSystemUpdate => Self::DashboardSystemUpdate(message.body()?),
-            AppMessageKind::RequestWifiSetup => Self::RequestWifiSetup(message.body()?),
-            AppMessageKind::OwnershipRelease => Self::OwnershipRelease(message.body()?),
+            AppMessageKind::ConnectionInit => Self::ConnectionInit(message.parse_body()?),
+            AppMessageKind::Reconnect => Self::Reconnect(message.parse_body()?),
+            AppMessageKind::SubscriptionUpdate => Self::SubscriptionUpdate(message.parse_body()?),
+            AppMessageKind::DisplayEvent => Self::DisplayEvent(message.parse_body()?),
+            AppMessageKind::AudioPlayRequest => Self::AudioPlayRequest(message.parse_body()?),
+            AppMessageKind::AudioStopRequest => Self::AudioStopRequest(message.parse_body()?),
+            AppMessageKind::PhotoRequest => Self::PhotoRequest(message.parse_body()?),
+            AppMessageKind::LocationPollRequest => Self::LocationPollRequest(message.parse_body()?),
+            AppMessageKind::RgbLedControl => Self::RgbLedControl(message.parse_body()?),
+            AppMessageKind::RtmpStreamRequest => Self::RtmpStreamRequest(message.parse_body()?),
+            AppMessageKind::RtmpStreamStop => Self::RtmpStreamStop(message.parse_body()?),
+            AppMessageKind::ManagedStreamRequest => Self::ManagedStreamRequest(message.parse_body()?),
+            AppMessageKind::ManagedStreamStop => Self::ManagedStreamStop(message.parse_body()?),
+            AppMessageKind::StreamStatusCheck => Self::StreamStatusCheck(message.parse_body()?),
+            AppMessageKind::DashboardContentUpdate => Self::DashboardContentUpdate(message.parse_body()?),
+            AppMessageKind::DashboardModeChange => Self::DashboardModeChange(message.parse_body()?),
+            AppMessageKind::DashboardSystemUpdate => Self::DashboardSystemUpdate(message.parse_body()?),
+            AppMessageKind::RequestWifiSetup => Self::RequestWifiSetup(message.parse_body()?),
+            AppMessageKind::OwnershipRelease => Self::OwnershipRelease(message.parse_body()?),
             AppMessageKind::Ping => Self::Ping,
             AppMessageKind::Unknown => Self::Unknown { kind: message.unknown_kind() },
         })
@@ -133,10 +133,10 @@ impl FromApp {
     }
 
     /// The message as an app sends it. The first message says by itself who is there; all others get it from `sender`.
-    pub fn to_text(&self, sender: &Sender, timestamp: &str) -> String {
+    pub fn to_text(&self, sender: &AppSender, timestamp: &str) -> String {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
-        struct Sent<'a> {
+        struct SentMessage<'a> {
             #[serde(flatten)]
             message: &'a FromApp,
             package_name: &'a PackageName,
@@ -145,7 +145,7 @@ impl FromApp {
         }
         match self {
             Self::ConnectionInit(_) | Self::Reconnect(_) | Self::Ping => to_text(self),
-            _ => to_text(&Sent {
+            _ => to_text(&SentMessage {
                 message: self,
                 package_name: &sender.package_name,
                 session_id: &sender.session_id,
@@ -157,13 +157,13 @@ impl FromApp {
 
 impl<'de> Deserialize<'de> for FromApp {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Self::read(Box::<RawValue>::deserialize(from)?.get()).map_err(D::Error::custom)
+        Self::parse(Box::<RawValue>::deserialize(from)?.get()).map_err(D::Error::custom)
     }
 }
 
 /// What an app says of itself in every message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sender {
+pub struct AppSender {
     /// Which app.
     pub package_name: PackageName,
     /// Which session.
@@ -180,7 +180,7 @@ pub struct ConnectionInit {
     /// Which app.
     pub package_name: PackageName,
     /// Its key.
-    pub api_key: Secret,
+    pub api_key: SecretText,
     /// The version of its SDK, from 3 on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sdk_version: Option<String>,
@@ -192,7 +192,7 @@ pub struct ConnectionInit {
 /// The first message after a loss, in SDK 3. App and key stand in headers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Reconnect {
+pub struct ReconnectRequest {
     /// The session that was lost.
     pub session_id: AppSessionId,
     /// The version of the SDK.
@@ -203,7 +203,7 @@ pub struct Reconnect {
 /// Everything that the app wants to hear; replaces what it wanted before.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubscriptionUpdate {
-    /// Texts, or `{stream, rate}`; for [`SubscriptionSet::read`](crate::stream::SubscriptionSet::read). One more than may
+    /// Texts, or `{stream, rate}`; for [`SubscriptionSet::parse`](crate::stream::SubscriptionSet::read). One more than may
     /// be taken is kept, so that the set can tell; the rest of a longer list is not.
     #[serde(deserialize_with = "read_bounded")]
     pub subscriptions: Vec<Value>,
@@ -217,7 +217,7 @@ pub struct PhotoRequest {
     pub request_id: String,
     /// Size, compression and where to, as it came.
     #[serde(flatten)]
-    pub rest: Fields,
+    pub rest: MessageFields,
 }
 
 /// Say once where the user is.
@@ -239,7 +239,7 @@ pub struct RgbLedControl {
     pub request_id: String,
     /// Action, colour and times, as it came.
     #[serde(flatten)]
-    pub rest: Fields,
+    pub rest: MessageFields,
 }
 
 /// Ask the user to set up a network.
@@ -260,8 +260,8 @@ pub struct OwnershipRelease {
 
 /// Reads a list without letting its length decide how much memory it takes.
 fn read_bounded<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Value>, D::Error> {
-    struct Bounded;
-    impl<'de> Visitor<'de> for Bounded {
+    struct BoundedListVisitor;
+    impl<'de> Visitor<'de> for BoundedListVisitor {
         type Value = Vec<Value>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -280,7 +280,7 @@ fn read_bounded<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Value>, D::Err
             Ok(kept)
         }
     }
-    from.deserialize_seq(Bounded)
+    from.deserialize_seq(BoundedListVisitor)
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ mod kind;
 mod to_app;
 
 pub use from_app::{
-    ConnectionInit, FromApp, LocationPollRequest, OwnershipRelease, PhotoRequest, Reconnect, RgbLedControl,
-    Sender, SubscriptionUpdate, WifiSetupRequest,
+    AppSender, ConnectionInit, FromApp, LocationPollRequest, OwnershipRelease, PhotoRequest,
+    ReconnectRequest, RgbLedControl, SubscriptionUpdate, WifiSetupRequest,
 };
 pub use kind::AppMessageKind;
 pub use to_app::{

@@ -12,11 +12,11 @@ use crate::{
     session::{
         audio::AudioPlayResponse,
         device_state::DeviceState,
-        message::{Fields, Malformed, Message, to_text},
+        message::{MalformedMessage, MessageFields, RawMessage, to_text},
         time::{read_millis, read_timestamp},
         webhook::StopReason,
     },
-    stream::{Permission, Subscription, required_permission},
+    stream::{Permission, StreamSubscription, required_permission},
 };
 
 /// A message to an app.
@@ -53,19 +53,19 @@ pub enum ToApp {
     /// The sound was played.
     AudioPlayResponse(AudioPlayResponse),
     /// The picture was taken.
-    PhotoResponse(Fields),
+    PhotoResponse(MessageFields),
     /// The lamp was switched.
-    RgbLedControlResponse(Fields),
+    RgbLedControlResponse(MessageFields),
     /// How the live video is.
-    RtmpStreamStatus(Fields),
+    RtmpStreamStatus(MessageFields),
     /// How the live video is.
-    ManagedStreamStatus(Fields),
+    ManagedStreamStatus(MessageFields),
     /// Whether there is live video.
-    StreamStatusCheckResponse(Fields),
+    StreamStatusCheckResponse(MessageFields),
     /// Another mode of the dashboard.
-    DashboardModeChanged(Fields),
+    DashboardModeChanged(MessageFields),
     /// The dashboard stays, or does not.
-    DashboardAlwaysOnChanged(Fields),
+    DashboardAlwaysOnChanged(MessageFields),
     /// Anything between platform and app.
     CustomMessage(CustomMessage),
     /// I am there. SDK 3 only.
@@ -81,30 +81,30 @@ pub enum ToApp {
 
 impl ToApp {
     /// Reads a message, on the side of the app.
-    pub fn read(text: &str) -> Result<Self, Malformed> {
-        let message = Message::read(text)?;
+    pub fn parse(text: &str) -> Result<Self, MalformedMessage> {
+        let message = RawMessage::parse(text)?;
         Ok(match message.kind() {
-            "tpa_connection_ack" => Self::ConnectionAck(message.body()?),
-            "tpa_connection_error" | "connection_error" => Self::ConnectionError(message.body()?),
-            "reconnect_ack" => Self::ReconnectAck(message.body()?),
-            "reconnect_rejected" => Self::ReconnectRejected(message.body()?),
-            "reconnect_deferred" => Self::ReconnectDeferred(message.body()?),
-            "data_stream" => Self::DataStream(message.body()?),
-            "app_stopped" => Self::AppStopped(message.body()?),
-            "settings_update" => Self::SettingsUpdate(message.body()?),
-            "augmentos_settings_update" => Self::SystemSettingsUpdate(message.body()?),
-            "capabilities_update" => Self::CapabilitiesUpdate(message.body()?),
-            "device_state_update" => Self::DeviceStateUpdate(message.body()?),
-            "permission_error" => Self::PermissionError(message.body()?),
-            "audio_play_response" => Self::AudioPlayResponse(message.body()?),
-            "photo_response" => Self::PhotoResponse(message.body()?),
-            "rgb_led_control_response" => Self::RgbLedControlResponse(message.body()?),
-            "rtmp_stream_status" => Self::RtmpStreamStatus(message.body()?),
-            "managed_stream_status" => Self::ManagedStreamStatus(message.body()?),
-            "stream_status_check_response" => Self::StreamStatusCheckResponse(message.body()?),
-            "dashboard_mode_changed" => Self::DashboardModeChanged(message.body()?),
-            "dashboard_always_on_changed" => Self::DashboardAlwaysOnChanged(message.body()?),
-            "custom_message" => Self::CustomMessage(message.body()?),
+            "tpa_connection_ack" => Self::ConnectionAck(message.parse_body()?),
+            "tpa_connection_error" | "connection_error" => Self::ConnectionError(message.parse_body()?),
+            "reconnect_ack" => Self::ReconnectAck(message.parse_body()?),
+            "reconnect_rejected" => Self::ReconnectRejected(message.parse_body()?),
+            "reconnect_deferred" => Self::ReconnectDeferred(message.parse_body()?),
+            "data_stream" => Self::DataStream(message.parse_body()?),
+            "app_stopped" => Self::AppStopped(message.parse_body()?),
+            "settings_update" => Self::SettingsUpdate(message.parse_body()?),
+            "augmentos_settings_update" => Self::SystemSettingsUpdate(message.parse_body()?),
+            "capabilities_update" => Self::CapabilitiesUpdate(message.parse_body()?),
+            "device_state_update" => Self::DeviceStateUpdate(message.parse_body()?),
+            "permission_error" => Self::PermissionError(message.parse_body()?),
+            "audio_play_response" => Self::AudioPlayResponse(message.parse_body()?),
+            "photo_response" => Self::PhotoResponse(message.parse_body()?),
+            "rgb_led_control_response" => Self::RgbLedControlResponse(message.parse_body()?),
+            "rtmp_stream_status" => Self::RtmpStreamStatus(message.parse_body()?),
+            "managed_stream_status" => Self::ManagedStreamStatus(message.parse_body()?),
+            "stream_status_check_response" => Self::StreamStatusCheckResponse(message.parse_body()?),
+            "dashboard_mode_changed" => Self::DashboardModeChanged(message.parse_body()?),
+            "dashboard_always_on_changed" => Self::DashboardAlwaysOnChanged(message.parse_body()?),
+            "custom_message" => Self::CustomMessage(message.parse_body()?),
             "pong" => Self::Pong,
             _ => Self::Unknown { kind: message.unknown_kind() },
         })
@@ -118,7 +118,7 @@ impl ToApp {
 
 impl<'de> Deserialize<'de> for ToApp {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Self::read(Box::<RawValue>::deserialize(from)?.get()).map_err(D::Error::custom)
+        Self::parse(Box::<RawValue>::deserialize(from)?.get()).map_err(D::Error::custom)
     }
 }
 
@@ -282,7 +282,7 @@ pub struct PermissionErrorDetail {
 
 impl PermissionErrorDetail {
     /// Says why a subscription was dropped. A subscription that needs nothing was not dropped for that.
-    pub fn of(dropped: &Subscription) -> Option<Self> {
+    pub fn for_subscription(dropped: &StreamSubscription) -> Option<Self> {
         let permission = required_permission(dropped.kind()).map(Permission::as_str)?;
         Some(Self {
             stream: dropped.as_str().to_owned(),

@@ -5,14 +5,14 @@ use serde_json::{Value, json, value::RawValue};
 
 use crate::{
     raw::{RawFields, to_raw},
-    session::message::{Malformed, Message},
-    stream::{Event, StreamKind},
+    session::message::{MalformedMessage, RawMessage},
+    stream::{StreamEvent, StreamKind},
 };
 
 /// How a button was pressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
-pub enum Press {
+pub enum ButtonPressKind {
     Short,
     Long,
 }
@@ -20,7 +20,7 @@ pub enum Press {
 /// Where the wearer looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
-pub enum Head {
+pub enum HeadDirection {
     Up,
     Down,
 }
@@ -29,21 +29,21 @@ pub enum Head {
 #[derive(Debug, Clone)]
 pub struct DeviceEvent {
     /// What subscriptions look at.
-    pub event: Event,
+    pub event: StreamEvent,
     /// The whole message, `type` included: the `data` that apps get.
     pub message: Box<RawValue>,
 }
 
 impl DeviceEvent {
     /// Reads a message of a stream that devices make, if it is one.
-    pub(super) fn read(message: &Message<'_>) -> Result<Option<Self>, Malformed> {
+    pub(super) fn from_message(message: &RawMessage<'_>) -> Result<Option<Self>, MalformedMessage> {
         let event = match StreamKind::from_name(message.kind()) {
             StreamKind::TouchEvent => {
                 #[derive(Deserialize)]
-                struct Touch {
+                struct TouchBody {
                     gesture_name: String,
                 }
-                Event::Touch { gesture: message.body::<Touch>()?.gesture_name }
+                StreamEvent::Touch { gesture: message.parse_body::<TouchBody>()?.gesture_name }
             }
             kind @ (StreamKind::ButtonPress
             | StreamKind::HeadPosition
@@ -57,7 +57,7 @@ impl DeviceEvent {
             | StreamKind::CalendarEvent
             | StreamKind::OpenDashboard
             | StreamKind::CoreStatusUpdate
-            | StreamKind::PhotoTaken) => Event::Plain(kind),
+            | StreamKind::PhotoTaken) => StreamEvent::Plain(kind),
             StreamKind::GlassesConnectionState
             | StreamKind::LocationStream
             | StreamKind::Transcription
@@ -75,38 +75,38 @@ impl DeviceEvent {
             | StreamKind::All
             | StreamKind::Other(_) => return Ok(None),
         };
-        let raw = serde_json::from_str(message.text()).map_err(|_| Malformed::NotAMessage)?;
+        let raw = serde_json::from_str(message.raw_text()).map_err(|_| MalformedMessage::NotAMessage)?;
         Ok(Some(Self { event, message: raw }))
     }
 
     /// A field of the message that is a text: `correlationId`.
-    pub fn text(&self, name: &str) -> Option<String> {
+    pub fn str_field(&self, name: &str) -> Option<String> {
         let fields: RawFields = serde_json::from_str(self.message.get()).ok()?;
-        fields.read::<String>(name)?.ok()
+        fields.parse_field::<String>(name)?.ok()
     }
 
-    fn made(event: Event, message: &Value) -> Self {
+    fn from_json(event: StreamEvent, message: &Value) -> Self {
         Self { event, message: to_raw(message) }
     }
 
     /// A button was pressed.
-    pub fn button_press(button_id: &str, press: Press) -> Self {
+    pub fn button_press(button_id: &str, press: ButtonPressKind) -> Self {
         let press_type = match press {
-            Press::Short => "short",
-            Press::Long => "long",
+            ButtonPressKind::Short => "short",
+            ButtonPressKind::Long => "long",
         };
         let message = json!({ "type": "button_press", "buttonId": button_id, "pressType": press_type });
-        Self::made(Event::Plain(StreamKind::ButtonPress), &message)
+        Self::from_json(StreamEvent::Plain(StreamKind::ButtonPress), &message)
     }
 
     /// The wearer looks up, or down again.
-    pub fn head_position(head: Head) -> Self {
+    pub fn head_position(head: HeadDirection) -> Self {
         let position = match head {
-            Head::Up => "up",
-            Head::Down => "down",
+            HeadDirection::Up => "up",
+            HeadDirection::Down => "down",
         };
-        Self::made(
-            Event::Plain(StreamKind::HeadPosition),
+        Self::from_json(
+            StreamEvent::Plain(StreamKind::HeadPosition),
             &json!({ "type": "head_position", "position": position }),
         )
     }
@@ -114,18 +114,18 @@ impl DeviceEvent {
     /// The glasses were touched.
     pub fn touch(model: &str, gesture: &str) -> Self {
         let message = json!({ "type": "touch_event", "device_model": model, "gesture_name": gesture });
-        Self::made(Event::Touch { gesture: gesture.to_owned() }, &message)
+        Self::from_json(StreamEvent::Touch { gesture: gesture.to_owned() }, &message)
     }
 
     /// How full the battery of the glasses is, in percent.
     pub fn battery(level: u8, charging: bool) -> Self {
         let message = json!({ "type": "glasses_battery_update", "level": level, "charging": charging });
-        Self::made(Event::Plain(StreamKind::GlassesBatteryUpdate), &message)
+        Self::from_json(StreamEvent::Plain(StreamKind::GlassesBatteryUpdate), &message)
     }
 
     /// Whether somebody speaks.
-    pub fn voice(active: bool) -> Self {
-        Self::made(Event::Plain(StreamKind::Vad), &json!({ "type": "VAD", "status": active }))
+    pub fn voice_activity(active: bool) -> Self {
+        Self::from_json(StreamEvent::Plain(StreamKind::Vad), &json!({ "type": "VAD", "status": active }))
     }
 
     /// Where the user is; in answer to a request with that id, if there is one.
@@ -134,7 +134,7 @@ impl DeviceEvent {
         if let Some(id) = correlation_id {
             message["correlationId"] = id.into();
         }
-        Self::made(Event::Plain(StreamKind::LocationUpdate), &message)
+        Self::from_json(StreamEvent::Plain(StreamKind::LocationUpdate), &message)
     }
 }
 
@@ -152,34 +152,34 @@ mod tests {
     #[test]
     fn what_a_simulator_makes_is_read_as_the_same_event() {
         for made in [
-            DeviceEvent::button_press("main", Press::Short),
-            DeviceEvent::button_press("main", Press::Long),
-            DeviceEvent::head_position(Head::Up),
+            DeviceEvent::button_press("main", ButtonPressKind::Short),
+            DeviceEvent::button_press("main", ButtonPressKind::Long),
+            DeviceEvent::head_position(HeadDirection::Up),
             DeviceEvent::touch("Even Realities G2", "forward_swipe"),
             DeviceEvent::battery(81, false),
-            DeviceEvent::voice(true),
+            DeviceEvent::voice_activity(true),
             DeviceEvent::location(52.5, 13.4, Some("c-1")),
         ] {
             let text = FromDevice::Event(made.clone()).to_text();
-            let FromDevice::Event(read) = FromDevice::read(&text).unwrap() else { panic!("{text}") };
+            let FromDevice::Event(read) = FromDevice::parse(&text).unwrap() else { panic!("{text}") };
             assert_eq!((read.event, read.message.get()), (made.event, text.as_str()));
         }
-        let button = DeviceEvent::button_press("main", Press::Short);
+        let button = DeviceEvent::button_press("main", ButtonPressKind::Short);
         assert_eq!(button.message.get(), r#"{"type":"button_press","buttonId":"main","pressType":"short"}"#);
         assert_eq!(
-            DeviceEvent::location(1.0, 2.0, Some("c-1")).text("correlationId").as_deref(),
+            DeviceEvent::location(1.0, 2.0, Some("c-1")).str_field("correlationId").as_deref(),
             Some("c-1")
         );
-        assert_eq!(button.text("correlationId"), None);
+        assert_eq!(button.str_field("correlationId"), None);
     }
 
     #[test]
     fn events_pass_as_they_came() {
         let text = r#"{"type":"location_update", "lat":52.50000000000000001,"lng":13}"#;
-        let read = FromDevice::read(text).unwrap();
+        let read = FromDevice::parse(text).unwrap();
         assert_eq!(
-            (read.to_text().as_str(), read.event()),
-            (text, Some(Event::Plain(StreamKind::LocationUpdate)))
+            (read.to_text().as_str(), read.stream_event()),
+            (text, Some(StreamEvent::Plain(StreamKind::LocationUpdate)))
         );
     }
 }

@@ -9,10 +9,10 @@ use crate::{
     name::PackageName,
     session::{
         audio::AudioPlayResponse,
-        message::{Fields, Malformed, Message, to_text},
+        message::{MalformedMessage, MessageFields, RawMessage, to_text},
         speech::LocalTranscription,
     },
-    stream::{Event, StreamKind},
+    stream::{StreamEvent, StreamKind},
 };
 
 /// A message from a device.
@@ -20,7 +20,7 @@ use crate::{
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum FromDevice {
     /// I am there. Not needed; answered by another ack.
-    ConnectionInit(Fields),
+    ConnectionInit(MessageFields),
     /// Are you there?
     Ping,
     /// Start an app.
@@ -36,17 +36,17 @@ pub enum FromDevice {
     /// The sound was played.
     AudioPlayResponse(AudioPlayResponse),
     /// The picture was taken.
-    PhotoResponse(Fields),
+    PhotoResponse(MessageFields),
     /// The lamp was switched.
-    RgbLedControlResponse(Fields),
+    RgbLedControlResponse(MessageFields),
     /// How the live video is.
-    RtmpStreamStatus(Fields),
+    RtmpStreamStatus(MessageFields),
     /// The live video goes on.
-    KeepAliveAck(Fields),
+    KeepAliveAck(MessageFields),
     /// Where sound over UDP comes from.
-    UdpRegister(Fields),
+    UdpRegister(MessageFields),
     /// What the phone itself wants to hear.
-    PhoneSubscriptionUpdate(Fields),
+    PhoneSubscriptionUpdate(MessageFields),
     /// Something happened that goes to whoever listens.
     #[serde(untagged)]
     Event(DeviceEvent),
@@ -61,25 +61,25 @@ pub enum FromDevice {
 
 impl FromDevice {
     /// Reads a message.
-    pub fn read(text: &str) -> Result<Self, Malformed> {
-        let message = Message::read(text)?;
+    pub fn parse(text: &str) -> Result<Self, MalformedMessage> {
+        let message = RawMessage::parse(text)?;
         Ok(match message.kind() {
-            "connection_init" => Self::ConnectionInit(message.body()?),
+            "connection_init" => Self::ConnectionInit(message.parse_body()?),
             "ping" => Self::Ping,
-            "start_app" => Self::StartApp(message.body()?),
-            "stop_app" => Self::StopApp(message.body()?),
-            "glasses_connection_state" => Self::GlassesConnectionState(message.body()?),
-            "device_profile" => Self::DeviceProfile(message.body()?),
-            "local_transcription" => Self::LocalTranscription(message.body()?),
-            "audio_play_response" => Self::AudioPlayResponse(message.body()?),
-            "photo_response" => Self::PhotoResponse(message.body()?),
-            "rgb_led_control_response" => Self::RgbLedControlResponse(message.body()?),
+            "start_app" => Self::StartApp(message.parse_body()?),
+            "stop_app" => Self::StopApp(message.parse_body()?),
+            "glasses_connection_state" => Self::GlassesConnectionState(message.parse_body()?),
+            "device_profile" => Self::DeviceProfile(message.parse_body()?),
+            "local_transcription" => Self::LocalTranscription(message.parse_body()?),
+            "audio_play_response" => Self::AudioPlayResponse(message.parse_body()?),
+            "photo_response" => Self::PhotoResponse(message.parse_body()?),
+            "rgb_led_control_response" => Self::RgbLedControlResponse(message.parse_body()?),
             // SDK 3 leaves out `rtmp_`.
-            "rtmp_stream_status" | "stream_status" => Self::RtmpStreamStatus(message.body()?),
-            "keep_alive_ack" => Self::KeepAliveAck(message.body()?),
-            "udp_register" => Self::UdpRegister(message.body()?),
-            "phone_subscription_update" => Self::PhoneSubscriptionUpdate(message.body()?),
-            _ => match DeviceEvent::read(&message)? {
+            "rtmp_stream_status" | "stream_status" => Self::RtmpStreamStatus(message.parse_body()?),
+            "keep_alive_ack" => Self::KeepAliveAck(message.parse_body()?),
+            "udp_register" => Self::UdpRegister(message.parse_body()?),
+            "phone_subscription_update" => Self::PhoneSubscriptionUpdate(message.parse_body()?),
+            _ => match DeviceEvent::from_message(&message)? {
                 Some(event) => Self::Event(event),
                 None => Self::Unknown { kind: message.unknown_kind() },
             },
@@ -87,12 +87,12 @@ impl FromDevice {
     }
 
     /// The event that subscriptions look at, where apps may listen to such a message. Its data is the message itself.
-    pub fn event(&self) -> Option<Event> {
+    pub fn stream_event(&self) -> Option<StreamEvent> {
         match self {
             Self::Event(event) => Some(event.event.clone()),
-            Self::GlassesConnectionState(_) => Some(Event::Plain(StreamKind::GlassesConnectionState)),
-            Self::LocalTranscription(heard) => Some(heard.event()),
-            Self::RtmpStreamStatus(_) => Some(Event::Plain(StreamKind::RtmpStreamStatus)),
+            Self::GlassesConnectionState(_) => Some(StreamEvent::Plain(StreamKind::GlassesConnectionState)),
+            Self::LocalTranscription(heard) => Some(heard.stream_event()),
+            Self::RtmpStreamStatus(_) => Some(StreamEvent::Plain(StreamKind::RtmpStreamStatus)),
             Self::ConnectionInit(_)
             | Self::Ping
             | Self::StartApp(_)
@@ -116,7 +116,7 @@ impl FromDevice {
 
 impl<'de> Deserialize<'de> for FromDevice {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Self::read(Box::<RawValue>::deserialize(from)?.get()).map_err(D::Error::custom)
+        Self::parse(Box::<RawValue>::deserialize(from)?.get()).map_err(D::Error::custom)
     }
 }
 
@@ -152,7 +152,7 @@ pub struct GlassesConnection {
     pub status: GlassesStatus,
     /// Their network and what else there is, as it came.
     #[serde(flatten)]
-    pub rest: Fields,
+    pub rest: MessageFields,
 }
 
 /// What the glasses can do.
@@ -177,7 +177,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::device::profile;
+    use crate::device::find_profile;
 
     #[test]
     fn every_type_is_written_as_it_is_read() {
@@ -187,7 +187,7 @@ mod tests {
             json!({ "type": "start_app", "packageName": "com.example.todo" }),
             json!({ "type": "stop_app", "packageName": "com.example.todo" }),
             json!({ "type": "glasses_connection_state", "modelName": "Even Realities G1", "status": "CONNECTED", "wifi": { "connected": true, "ssid": "home" } }),
-            json!({ "type": "device_profile", "modelName": "Mine", "capabilities": *profile("Mentra Live").unwrap() }),
+            json!({ "type": "device_profile", "modelName": "Mine", "capabilities": *find_profile("Mentra Live").unwrap() }),
             json!({ "type": "local_transcription", "text": "hello", "isFinal": true, "transcribeLanguage": "de-DE", "startTime": 0, "endTime": 900, "speakerId": "1", "provider": "sherpa" }),
             json!({ "type": "audio_play_response", "requestId": "a", "success": false, "error": "no speaker" }),
             json!({ "type": "photo_response", "requestId": "p" }),
@@ -201,7 +201,7 @@ mod tests {
             json!({ "type": "calendar_event", "eventId": "e", "title": "t", "dtStart": "a", "dtEnd": "b", "timezone": "UTC", "timeStamp": "c" }),
             json!({ "type": "vad" }),
         ] {
-            let read = FromDevice::read(&message.to_string()).unwrap();
+            let read = FromDevice::parse(&message.to_string()).unwrap();
             assert_eq!(serde_json::to_value(&read).unwrap(), message);
             assert_eq!(matches!(read, FromDevice::Unknown { .. }), message["type"] == "vad", "{message}");
             assert_eq!(serde_json::from_value::<FromDevice>(message).unwrap().to_text(), read.to_text());
@@ -210,23 +210,23 @@ mod tests {
 
     #[test]
     fn what_apps_listen_to_is_an_event() {
-        let event = |text: &str| FromDevice::read(text).unwrap().event();
+        let event = |text: &str| FromDevice::parse(text).unwrap().stream_event();
         assert_eq!(
             event(r#"{"type":"local_transcription","text":"x"}"#),
-            Some(Event::Transcription { language: "en-US".to_owned() })
+            Some(StreamEvent::Transcription { language: "en-US".to_owned() })
         );
         assert_eq!(
             event(r#"{"type":"glasses_connection_state","status":"CONNECTED"}"#),
-            Some(Event::Plain(StreamKind::GlassesConnectionState))
+            Some(StreamEvent::Plain(StreamKind::GlassesConnectionState))
         );
-        assert_eq!(event(r#"{"type":"VAD","status":"true"}"#), Some(Event::Plain(StreamKind::Vad)));
+        assert_eq!(event(r#"{"type":"VAD","status":"true"}"#), Some(StreamEvent::Plain(StreamKind::Vad)));
         assert_eq!(event(r#"{"type":"ping"}"#), None);
     }
 
     #[test]
     fn odd_states_count_as_gone() {
         let FromDevice::GlassesConnectionState(state) =
-            FromDevice::read(r#"{"type":"glasses_connection_state","modelName":null,"status":"SEARCHING"}"#)
+            FromDevice::parse(r#"{"type":"glasses_connection_state","modelName":null,"status":"SEARCHING"}"#)
                 .unwrap()
         else {
             panic!()
@@ -237,14 +237,14 @@ mod tests {
     #[test]
     fn a_profile_carries_the_name_that_the_device_gave() {
         let text = r#"{"type":"device_profile","modelName":"Mine","capabilities":{"hasSpeaker":true}}"#;
-        let FromDevice::DeviceProfile(profile) = FromDevice::read(text).unwrap() else { panic!() };
+        let FromDevice::DeviceProfile(profile) = FromDevice::parse(text).unwrap() else { panic!() };
         let capabilities = profile.into_capabilities();
         assert_eq!((capabilities.model_name.as_str(), capabilities.has_speaker), ("Mine", true));
     }
 
     #[test]
     fn what_is_wrong_is_named() {
-        let told = |text: &str| FromDevice::read(text).unwrap_err().to_string();
+        let told = |text: &str| FromDevice::parse(text).unwrap_err().to_string();
         assert!(told(r#"{"type":"touch_event"}"#).contains("missing field `gesture_name`"));
         assert!(
             told(r#"{"type":"start_app","packageName":"A B"}"#).starts_with("`start_app`, packageName: ")

@@ -6,9 +6,9 @@ mod device_event;
 mod from_device;
 mod to_device;
 
-pub use device_event::{DeviceEvent, Head, Press};
+pub use device_event::{ButtonPressKind, DeviceEvent, HeadDirection};
 pub use from_device::{AppOrder, DeviceProfile, FromDevice, GlassesConnection, GlassesStatus};
 pub use to_device::{
-    AppNotice, AppStateChange, DeviceConnectionAck, DeviceDisplay, LocationRequest, LocationTier,
-    MicrophoneStateChange, Refusal, ToDevice, WifiSetup,
+    AppNotice, AppStateChange, DeviceConnectionAck, DeviceConnectionError, DeviceDisplay, LocationRequest,
+    LocationTier, MicrophoneStateChange, ToDevice, WifiSetup,
 };

@@ -8,8 +8,8 @@ use crate::{
     session::{
         app_messages::DataStream,
         audio::{DeviceAudioPlayRequest, DeviceAudioStopRequest},
-        display::{Layout, View},
-        message::{Fields, Malformed, Message, to_text},
+        display::{DisplayView, Layout},
+        message::{MalformedMessage, MessageFields, RawMessage, to_text},
         time::{read_millis, read_timestamp},
     },
 };
@@ -21,15 +21,15 @@ pub enum ToDevice {
     /// The socket is open.
     ConnectionAck(DeviceConnectionAck),
     /// The device is refused.
-    ConnectionError(Refusal),
+    ConnectionError(DeviceConnectionError),
     /// The token is not good.
-    AuthError(Refusal),
+    AuthError(DeviceConnectionError),
     /// I am there.
     Pong,
     /// Show something.
     DisplayEvent(DeviceDisplay),
     /// The dashboard is in another mode.
-    DashboardModeChange(Fields),
+    DashboardModeChange(MessageFields),
     /// The list of apps has changed; read it again.
     AppStateChange(AppStateChange),
     /// An app has started.
@@ -43,13 +43,13 @@ pub enum ToDevice {
     /// Be quiet.
     AudioStopRequest(DeviceAudioStopRequest),
     /// Take a picture.
-    PhotoRequest(Fields),
+    PhotoRequest(MessageFields),
     /// Switch a lamp.
-    RgbLedControl(Fields),
+    RgbLedControl(MessageFields),
     /// Send live video.
-    StartStream(Fields),
+    StartStream(MessageFields),
     /// Stop it.
-    StopStream(Fields),
+    StopStream(MessageFields),
     /// Ask the user to set up a network.
     ShowWifiSetup(WifiSetup),
     /// How often and how exactly to say where the user is.
@@ -71,30 +71,30 @@ pub enum ToDevice {
 
 impl ToDevice {
     /// Reads a message, on the side of the device.
-    pub fn read(text: &str) -> Result<Self, Malformed> {
-        let message = Message::read(text)?;
+    pub fn parse(text: &str) -> Result<Self, MalformedMessage> {
+        let message = RawMessage::parse(text)?;
         Ok(match message.kind() {
-            "connection_ack" => Self::ConnectionAck(message.body()?),
-            "connection_error" => Self::ConnectionError(message.body()?),
-            "auth_error" => Self::AuthError(message.body()?),
+            "connection_ack" => Self::ConnectionAck(message.parse_body()?),
+            "connection_error" => Self::ConnectionError(message.parse_body()?),
+            "auth_error" => Self::AuthError(message.parse_body()?),
             "pong" => Self::Pong,
-            "display_event" => Self::DisplayEvent(message.body()?),
-            "dashboard_mode_change" => Self::DashboardModeChange(message.body()?),
-            "app_state_change" => Self::AppStateChange(message.body()?),
-            "app_started" => Self::AppStarted(message.body()?),
-            "app_stopped" => Self::AppStopped(message.body()?),
-            "microphone_state_change" => Self::MicrophoneStateChange(message.body()?),
-            "audio_play_request" => Self::AudioPlayRequest(message.body()?),
-            "audio_stop_request" => Self::AudioStopRequest(message.body()?),
-            "photo_request" => Self::PhotoRequest(message.body()?),
-            "rgb_led_control" => Self::RgbLedControl(message.body()?),
-            "start_stream" => Self::StartStream(message.body()?),
-            "stop_stream" => Self::StopStream(message.body()?),
-            "show_wifi_setup" => Self::ShowWifiSetup(message.body()?),
-            "set_location_tier" => Self::SetLocationTier(message.body()?),
-            "request_single_location" => Self::RequestSingleLocation(message.body()?),
+            "display_event" => Self::DisplayEvent(message.parse_body()?),
+            "dashboard_mode_change" => Self::DashboardModeChange(message.parse_body()?),
+            "app_state_change" => Self::AppStateChange(message.parse_body()?),
+            "app_started" => Self::AppStarted(message.parse_body()?),
+            "app_stopped" => Self::AppStopped(message.parse_body()?),
+            "microphone_state_change" => Self::MicrophoneStateChange(message.parse_body()?),
+            "audio_play_request" => Self::AudioPlayRequest(message.parse_body()?),
+            "audio_stop_request" => Self::AudioStopRequest(message.parse_body()?),
+            "photo_request" => Self::PhotoRequest(message.parse_body()?),
+            "rgb_led_control" => Self::RgbLedControl(message.parse_body()?),
+            "start_stream" => Self::StartStream(message.parse_body()?),
+            "stop_stream" => Self::StopStream(message.parse_body()?),
+            "show_wifi_setup" => Self::ShowWifiSetup(message.parse_body()?),
+            "set_location_tier" => Self::SetLocationTier(message.parse_body()?),
+            "request_single_location" => Self::RequestSingleLocation(message.parse_body()?),
             "udp_ping_ack" => Self::UdpPingAck,
-            "data_stream" => Self::DataStream(message.body()?),
+            "data_stream" => Self::DataStream(message.parse_body()?),
             _ => Self::Unknown { kind: message.unknown_kind() },
         })
     }
@@ -107,7 +107,7 @@ impl ToDevice {
 
 impl<'de> Deserialize<'de> for ToDevice {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Self::read(Box::<RawValue>::deserialize(from)?.get()).map_err(D::Error::custom)
+        Self::parse(Box::<RawValue>::deserialize(from)?.get()).map_err(D::Error::custom)
     }
 }
 
@@ -128,7 +128,7 @@ pub struct DeviceConnectionAck {
 
 /// The device is refused.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refusal {
+pub struct DeviceConnectionError {
     /// A short code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
@@ -145,7 +145,7 @@ pub struct DeviceDisplay {
     pub package_name: PackageName,
     /// Where.
     #[serde(default)]
-    pub view: View,
+    pub view: DisplayView,
     /// What.
     pub layout: Layout,
     /// For how long, in milliseconds.
@@ -251,7 +251,7 @@ mod tests {
             json!({ "type": "data_stream", "streamType": "button_press", "data": { "x": 1 } }),
             json!({ "type": "livekit_info" }),
         ] {
-            let read = ToDevice::read(&message.to_string()).unwrap();
+            let read = ToDevice::parse(&message.to_string()).unwrap();
             assert_eq!(serde_json::to_value(&read).unwrap(), message);
             assert_eq!(
                 matches!(read, ToDevice::Unknown { .. }),
@@ -266,7 +266,7 @@ mod tests {
     fn a_picture_always_says_where() {
         let display = DeviceDisplay {
             package_name: "com.example.todo".parse().unwrap(),
-            view: View::default(),
+            view: DisplayView::default(),
             layout: Layout::ClearView,
             duration_ms: None,
             timestamp: None,
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named() {
-        let told = |text: &str| ToDevice::read(text).unwrap_err().to_string();
+        let told = |text: &str| ToDevice::parse(text).unwrap_err().to_string();
         assert!(
             told(r#"{"type":"microphone_state_change","isMicrophoneEnabled":1}"#)
                 .starts_with("`microphone_state_change`, isMicrophoneEnabled: ")

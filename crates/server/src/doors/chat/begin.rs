@@ -6,39 +6,39 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolyard_agent::{
-    event::{Finish, TurnEvent},
+    event::{TurnEndReason, TurnEvent},
     model::{Model, ModelError, ModelRequest, ToolChoice, limits},
-    turn::{Ended, Turn},
+    turn::{Turn, TurnOutcome},
 };
 use toolyard_core::{
     catalog::CatalogView,
     schema::{
-        Schema, is_cheap_to_compile,
+        CompiledSchema, is_cheap_to_compile,
         pool::{WorkOwner, WorkPool},
     },
 };
 use toolyard_protocol::{
     Problem, UserId,
-    chat::{ChatMessage, ClientTool, Sampling, ToolDialect, client_tool, sampling::SamplingOption},
+    chat::{ChatMessage, ClientTool, SamplingParams, ToolDialect, client_tool, sampling::SamplingOption},
     tool::Category,
     trace::TraceParent,
-    visible::make_visible,
+    visible::strip_invisible_value,
 };
 
 use super::{
-    MAX_SHOWN,
-    conversation::Conversation,
-    platform,
-    tools::{self, Selection, ViewTools},
+    MAX_SHOWN_NAME_CHARS,
+    conversation::ChatHistory,
+    interface_tools,
+    tools::{self, ChatToolSelection, ViewTools},
     toolset::ChatTools,
     turns::{TurnPermit, TurnRefusal},
 };
 use crate::{
-    auth::ActingFor,
+    auth::CallerContext,
     builtin::{READ_RESULT, SEARCH_TOOLS},
-    error::Failure,
+    error::RequestError,
     model_access,
-    state::AppState,
+    state::ServerState,
 };
 
 /// Events that wait for a slow reader; then the turn waits.
@@ -46,7 +46,7 @@ const EVENT_QUEUE: usize = 256;
 
 /// What is asked, whichever door it came through.
 #[derive(Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct TurnRequest {
     pub(super) messages: Vec<ChatMessage>,
     pub(super) client_tools: Vec<ClientTool>,
     pub(super) categories: Vec<String>,
@@ -58,7 +58,7 @@ pub(super) struct Asked {
     pub(super) choice: ToolChoice,
     pub(super) max_tokens: Option<u32>,
     pub(super) temperature: Option<f64>,
-    pub(super) sampling: Sampling,
+    pub(super) sampling: SamplingParams,
     /// Only these tools, of the client and of the server; missing is all.
     pub(super) tool_filter: Option<Vec<String>>,
     /// Whose rules hold for the tools of the client.
@@ -69,28 +69,36 @@ pub(super) struct Asked {
 }
 
 /// A turn under way. Dropping it ends the turn.
-pub(super) struct Begun {
+pub(super) struct ActiveTurn {
     pub(super) model: String,
     pub(super) events: mpsc::Receiver<TurnEvent>,
     pub(super) cancel: CancellationToken,
-    _leave: DropGuard,
+    _cancel_on_drop: DropGuard,
 }
 
 #[cfg(test)]
-impl Begun {
+impl ActiveTurn {
     /// A turn that says what a test sends.
-    pub(super) fn scripted() -> (mpsc::Sender<TurnEvent>, Self) {
+    pub(super) fn new_scripted() -> (mpsc::Sender<TurnEvent>, Self) {
         let (to, events) = mpsc::channel(EVENT_QUEUE);
         let cancel = CancellationToken::new();
-        (to, Self { model: "scripted".to_owned(), events, _leave: cancel.clone().drop_guard(), cancel })
+        (
+            to,
+            Self {
+                model: "scripted".to_owned(),
+                events,
+                _cancel_on_drop: cancel.clone().drop_guard(),
+                cancel,
+            },
+        )
     }
 }
 
 /// Why there is no turn.
-pub(super) enum NotBegun {
-    Failure(Failure),
+pub(super) enum TurnStartError {
+    Failure(RequestError),
     Model(ModelError),
-    Tool(BadTool),
+    Tool(InvalidClientTool),
     Limited(TurnRefusal),
     Unsupported(UnsupportedOption),
 }
@@ -103,13 +111,13 @@ pub(super) struct UnsupportedOption {
 
 impl UnsupportedOption {
     /// What to do about it.
-    pub(super) fn message(&self) -> String {
+    pub(super) fn error_message(&self) -> String {
         format!("{} cannot honour it; leave it out, or choose another model", self.model)
     }
 }
 
 /// What is wrong with the tools of the client. Each door names the place as its clients do.
-pub(super) struct BadTool {
+pub(super) struct InvalidClientTool {
     /// Which of them, and its name; none where it is all of them together.
     pub(super) tool: Option<(usize, String)>,
     /// Where in it; empty for the whole of it.
@@ -118,9 +126,9 @@ pub(super) struct BadTool {
     pub(super) why: String,
 }
 
-impl BadTool {
+impl InvalidClientTool {
     /// The place below those of the request that hold all tools, and one of them.
-    pub(super) fn problem(self, all: &str, one: impl Fn(usize, &str) -> String) -> Problem {
+    pub(super) fn to_problem(self, all: &str, one: impl Fn(usize, &str) -> String) -> Problem {
         let mut path = match &self.tool {
             Some((index, name)) => one(*index, name),
             None => all.to_owned(),
@@ -132,69 +140,76 @@ impl BadTool {
     }
 }
 
-impl From<BadTool> for NotBegun {
-    fn from(tool: BadTool) -> Self {
+impl From<InvalidClientTool> for TurnStartError {
+    fn from(tool: InvalidClientTool) -> Self {
         Self::Tool(tool)
     }
 }
 
-impl From<Failure> for NotBegun {
-    fn from(failure: Failure) -> Self {
+impl From<RequestError> for TurnStartError {
+    fn from(failure: RequestError) -> Self {
         Self::Failure(failure)
     }
 }
 
 /// Checks what is asked, and begins.
-pub(super) async fn begin(state: &AppState, who: ActingFor, asked: Asked) -> Result<Begun, NotBegun> {
+pub(super) async fn start_turn(
+    state: &ServerState,
+    who: CallerContext,
+    asked: TurnRequest,
+) -> Result<ActiveTurn, TurnStartError> {
     let config = &state.config.chat;
     if state.lifecycle.stopping.is_cancelled() {
-        return Err(Failure::unavailable("the server is stopping; try again shortly").into());
+        return Err(RequestError::unavailable("the server is stopping; try again shortly").into());
     }
-    let view = state.catalog.view(&who.user, who.scope.clone()).await.map_err(Failure::from)?;
-    let (categories, interface) = categories(&asked.categories)?;
+    let view = state.catalog.view(&who.user, who.scope.clone()).await.map_err(RequestError::from)?;
+    let (categories, interface) = parse_categories(&asked.categories)?;
     let mut client_tools = asked.client_tools;
     if interface && asked.has_interface {
         let new = |tool: &ClientTool| !client_tools.iter().any(|own| own.name == tool.name);
-        let own: Vec<_> = platform::tools().into_iter().filter(new).collect();
+        let own: Vec<_> = interface_tools::all_interface_tools().into_iter().filter(new).collect();
         client_tools.extend(own);
     }
-    let mut of_client = checked(state, &view, &client_tools, asked.dialect).await?;
+    let mut of_client = check_client_tools(state, &view, &client_tools, asked.dialect).await?;
     let only = match asked.tool_filter {
         Some(names) => {
             let is_known = |name: &str| of_client.iter().any(|(tool, _)| tool.spec.name == name);
-            check_filter(state, &view, &names, is_known).await?;
+            check_tool_filter(state, &view, &names, is_known).await?;
             of_client.retain(|(tool, _)| names.contains(&tool.spec.name));
             Some(names)
         }
         None => asked.only,
     };
-    let conversation = Conversation::read(&asked.messages, config.result_chars);
+    let conversation = ChatHistory::from_messages(&asked.messages, config.result_chars);
     if conversation.messages.is_empty() {
-        return Err(Failure::invalid("messages: nothing that a model could answer").into());
+        return Err(RequestError::invalid_request("messages: nothing that a model could answer").into());
     }
     if conversation.steps >= config.max_continuations {
         let text = format!(
             "the model was asked {} times since the user last spoke; at most {}. Begin a new message.",
             conversation.steps, config.max_continuations
         );
-        return Err(Failure::invalid(text).into());
+        return Err(RequestError::invalid_request(text).into());
     }
-    let permit = state.turns.enter(&who.user).map_err(NotBegun::Limited)?;
-    let model = chosen(state, asked.model.as_deref()).await?;
-    if let Some(option) = asked.sampling.requires().find(|option| !model.supports(*option)) {
-        return Err(NotBegun::Unsupported(UnsupportedOption { option, model: model.about().id.clone() }));
+    let permit = state.turns.enter(&who.user).map_err(TurnStartError::Limited)?;
+    let model = choose_model(state, asked.model.as_deref()).await?;
+    if let Some(option) = asked.sampling.required_options().find(|option| !model.supports(*option)) {
+        return Err(TurnStartError::Unsupported(UnsupportedOption {
+            option,
+            model: model.info().id.clone(),
+        }));
     }
-    let system = system(state, asked.system, conversation.system)?;
+    let system = system_prompt(state, asked.system, conversation.system)?;
     let user = who.user.clone();
     let tools = ChatTools {
         state: state.clone(),
         who,
-        selection: Selection { categories, only, without: asked.without },
+        selection: ChatToolSelection { categories, only, without: asked.without },
         of_client,
         trace: asked.trace,
     };
-    let mut limits = config.limits();
-    limits.steps = asked.max_steps.map_or(limits.steps, |steps| clamp(steps, limits.steps));
+    let mut limits = config.turn_limits();
+    limits.steps = asked.max_steps.map_or(limits.steps, |steps| clamp_steps(steps, limits.steps));
     if asked.sampling.parallel_calls == Some(false) {
         limits.calls = 1;
     }
@@ -208,74 +223,81 @@ pub(super) async fn begin(state: &AppState, who: ActingFor, asked: Asked) -> Res
         sampling: asked.sampling,
         ..ModelRequest::default()
     };
-    let slot = state.process.streams.enter(user.as_str())?;
+    let slot = state.process.streams.reserve(user.as_str())?;
     let (events_to, events) = mpsc::channel(EVENT_QUEUE);
     let cancel = state.lifecycle.stopping.child_token();
-    let id = model.about().id.clone();
+    let id = model.info().id.clone();
     let tools = Arc::new(tools);
-    let turn =
-        Turn { model, tools, limits, always: always(&view), cancel: cancel.clone(), events: events_to };
-    let running = run(turn, request, user, id.clone(), permit);
+    let turn = Turn {
+        model,
+        tools,
+        limits,
+        always: always_offered_tools(&view),
+        cancel: cancel.clone(),
+        events: events_to,
+    };
+    let running = run_turn(turn, request, user, id.clone(), permit);
     state.lifecycle.calls.spawn(async move {
         let _slot = slot;
         running.await;
     });
-    Ok(Begun { model: id, events, _leave: cancel.clone().drop_guard(), cancel })
+    Ok(ActiveTurn { model: id, events, _cancel_on_drop: cancel.clone().drop_guard(), cancel })
 }
 
 /// The tools by which a model gets at what it was not shown.
-fn always(view: &CatalogView) -> Vec<String> {
-    let alias = |name: &str| Some(view.find(&name.parse().ok()?).ok()?.alias.as_str().to_owned());
+fn always_offered_tools(view: &CatalogView) -> Vec<String> {
+    let alias = |name: &str| Some(view.find_tool(&name.parse().ok()?).ok()?.alias.as_str().to_owned());
     [SEARCH_TOOLS, READ_RESULT].into_iter().filter_map(alias).collect()
 }
 
 /// Runs a turn, and leaves one line in the log. Nothing that was said is in it.
-async fn run(turn: Turn, request: ModelRequest, user: UserId, model: String, _counted: TurnPermit) {
-    let Ended { finish, usage, steps, .. } = turn.run(request).await;
+async fn run_turn(turn: Turn, request: ModelRequest, user: UserId, model: String, _counted: TurnPermit) {
+    let TurnOutcome { finish, usage, steps, .. } = turn.run(request).await;
     let (input, output) = (usage.input, usage.output);
     match finish {
-        Finish::Failed(error) => {
+        TurnEndReason::Failed(error) => {
             tracing::warn!(%user, model, steps, input, output, cause = error.cause, "a turn failed: {}", error.text);
         }
         finish => tracing::info!(%user, model, steps, input, output, ?finish, "a turn ended"),
     }
 }
 
-fn clamp(steps: u64, most: usize) -> usize {
+fn clamp_steps(steps: u64, most: usize) -> usize {
     usize::try_from(steps).unwrap_or(most).clamp(1, most)
 }
 
 /// The categories that are asked for, and whether the interface's tools are among them.
-fn categories(asked: &[String]) -> Result<(Vec<Category>, bool), Failure> {
+fn parse_categories(asked: &[String]) -> Result<(Vec<Category>, bool), RequestError> {
     let mut categories = Vec::new();
     let mut interface = false;
     for name in asked {
-        if name == platform::CATEGORY {
+        if name == interface_tools::INTERFACE_CATEGORY {
             interface = true;
         } else {
-            categories.push(
-                name.parse().map_err(|why| Failure::invalid(format!("selectedToolCategories: {why}")))?,
-            );
+            categories
+                .push(name.parse().map_err(|why| {
+                    RequestError::invalid_request(format!("selectedToolCategories: {why}"))
+                })?);
         }
     }
     Ok((categories, interface))
 }
 
-type ClientTools = Vec<(Arc<toolyard_agent::tools::Offered>, Arc<Schema>)>;
+type CompiledClientTools = Vec<(Arc<toolyard_agent::tools::TurnTool>, Arc<CompiledSchema>)>;
 
-async fn checked(
-    state: &AppState,
+async fn check_client_tools(
+    state: &ServerState,
     view: &CatalogView,
     client_tools: &[ClientTool],
     dialect: ToolDialect,
-) -> Result<ClientTools, BadTool> {
+) -> Result<CompiledClientTools, InvalidClientTool> {
     if client_tools.is_empty() {
         return Ok(Vec::new());
     }
-    let of_server = ViewTools::of(view, state.vectors.as_ref()).await;
+    let of_server = ViewTools::for_view(view, state.vectors.as_ref()).await;
     let bounds = state.config.chat.client_tool_limits();
     let check = |tools: &[ClientTool]| {
-        client_tool::check_dialect(tools, &bounds, dialect, |name| of_server.has(name))
+        client_tool::check_client_tools_in_dialect(tools, &bounds, dialect, |name| of_server.has_tool(name))
     };
     let named = |index: usize| client_tools.get(index).map(|tool| (index, tool.name.clone()));
     check(client_tools).map_err(|problem| {
@@ -283,81 +305,86 @@ async fn checked(
         let places: Vec<usize> = (0..client_tools.len()).collect();
         let first = || Some(places.partition_point(|&index| check(&client_tools[..=index]).is_ok()));
         let tool = problem.path.contains('.').then(first).flatten().and_then(named);
-        BadTool { tool, within: String::new(), why: problem.message }
+        InvalidClientTool { tool, within: String::new(), why: problem.message }
     })?;
-    let compiled = compile_all(view.user(), client_tools).await.map_err(|(at, problem)| BadTool {
-        tool: named(at),
-        within: problem.path,
-        why: problem.message,
+    let compiled = compile_tool_schemas(view.user(), client_tools).await.map_err(|(at, problem)| {
+        InvalidClientTool { tool: named(at), within: problem.path, why: problem.message }
     })?;
     let offered = client_tools.iter().enumerate().map(|(at, tool)| {
-        let offered = tools::of_client(tool);
-        limits::check_written_out(&offered.spec.schema).map_err(|why| BadTool {
+        let offered = tools::offered_client_tool(tool);
+        limits::check_written_out(&offered.spec.schema).map_err(|why| InvalidClientTool {
             tool: named(at),
             within: "parameters".to_owned(),
             why,
         })?;
         Ok(offered)
     });
-    let offered = offered.collect::<Result<Vec<_>, BadTool>>()?;
+    let offered = offered.collect::<Result<Vec<_>, InvalidClientTool>>()?;
     Ok(offered.into_iter().zip(compiled).collect())
 }
 
 /// The schemas of all tools; or which of them cannot be compiled. On the pool where it could take long.
-async fn compile_all(
+async fn compile_tool_schemas(
     user: &UserId,
     client_tools: &[ClientTool],
-) -> Result<Vec<Arc<Schema>>, (usize, Problem)> {
-    fn compile(schemas: &[Value]) -> Result<Vec<Arc<Schema>>, (usize, Problem)> {
-        let compiled = schemas.iter().map(|schema| Schema::shared(schema, "parameters")).enumerate();
+) -> Result<Vec<Arc<CompiledSchema>>, (usize, Problem)> {
+    fn compile_schemas(schemas: &[Value]) -> Result<Vec<Arc<CompiledSchema>>, (usize, Problem)> {
+        let compiled =
+            schemas.iter().map(|schema| CompiledSchema::compile_shared(schema, "parameters")).enumerate();
         compiled.map(|(at, schema)| schema.map_err(|problem| (at, problem))).collect()
     }
     let mut schemas: Vec<Value> = client_tools.iter().map(|tool| tool.parameters.clone()).collect();
     // As the model sees them: it can only send what it was shown.
-    schemas.iter_mut().for_each(make_visible);
+    schemas.iter_mut().for_each(strip_invisible_value);
     if schemas.iter().all(is_cheap_to_compile) {
-        return compile(&schemas);
+        return compile_schemas(&schemas);
     }
-    let compiled = WorkPool::shared().run(&WorkOwner::user(user), move || compile(&schemas)).await;
+    let compiled =
+        WorkPool::global().run(&WorkOwner::for_user(user), move || compile_schemas(&schemas)).await;
     compiled.map_err(|error| (0, Problem::new("parameters", format!("cannot be checked: {error}"))))?
 }
 
 /// Whoever names a tool that is not there learns so, instead of getting an answer without it.
-async fn check_filter(
-    state: &AppState,
+async fn check_tool_filter(
+    state: &ServerState,
     view: &CatalogView,
     names: &[String],
     is_clients: impl Fn(&str) -> bool,
-) -> Result<(), Failure> {
-    let of_server = ViewTools::of(view, state.vectors.as_ref()).await;
-    match names.iter().find(|name| !is_clients(name) && !of_server.has(name)) {
+) -> Result<(), RequestError> {
+    let of_server = ViewTools::for_view(view, state.vectors.as_ref()).await;
+    match names.iter().find(|name| !is_clients(name) && !of_server.has_tool(name)) {
         None => Ok(()),
         Some(name) => {
-            let name: String = name.chars().take(MAX_SHOWN).collect();
+            let name: String = name.chars().take(MAX_SHOWN_NAME_CHARS).collect();
             let problem =
                 Problem::new("tool_choice", format!("there is no tool {name}; name one of `tools`"));
-            Err(Failure::problems(problem.to_string(), vec![problem]))
+            Err(RequestError::with_problems(problem.to_string(), vec![problem]))
         }
     }
 }
 
-async fn chosen(state: &AppState, name: Option<&str>) -> Result<Arc<dyn Model>, NotBegun> {
+async fn choose_model(state: &ServerState, name: Option<&str>) -> Result<Arc<dyn Model>, TurnStartError> {
     if name.is_some() && !state.config.chat.callers_choose_model {
-        return Err(Failure::invalid("model: this server chooses the model itself; leave it out").into());
+        return Err(RequestError::invalid_request(
+            "model: this server chooses the model itself; leave it out",
+        )
+        .into());
     }
-    model_access::model(state, name).await.map_err(NotBegun::Model)
+    model_access::select_model(state, name).await.map_err(TurnStartError::Model)
 }
 
 /// How the model shall behave: as the operator says, and as the caller says where it may.
-fn system(
-    state: &AppState,
+fn system_prompt(
+    state: &ServerState,
     asked: Option<String>,
     in_messages: Vec<String>,
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<String>, RequestError> {
     let config = &state.config.chat;
     let callers: Vec<String> = asked.into_iter().chain(in_messages).collect();
     if !callers.is_empty() && !config.callers_set_system {
-        return Err(Failure::invalid("system: this server does not take system texts of callers"));
+        return Err(RequestError::invalid_request(
+            "system: this server does not take system texts of callers",
+        ));
     }
     let all: Vec<String> = std::iter::once(config.system.clone()).chain(callers).collect();
     let all: Vec<String> = all.into_iter().filter(|text| !text.trim().is_empty()).collect();

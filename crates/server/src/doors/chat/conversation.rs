@@ -5,9 +5,11 @@
 //! client's word: the model reads it, nothing else depends on it.
 
 use serde_json::Value;
-use toolyard_agent::message::{Assistant, Call, FileData, Message, Part, ToolAnswer};
+use toolyard_agent::message::{
+    AssistantMessage, FileData, ModelMessage, ModelToolCall, ToolAnswer, UserPart,
+};
 use toolyard_protocol::{
-    chat::{CallState, ChatCall, ChatMessage, ChatPart, Role},
+    chat::{CallState, ChatCall, ChatMessage, ChatPart, ChatRole},
     raw::to_raw,
 };
 
@@ -20,120 +22,130 @@ const UNANSWERED: &str = "The client did not answer this call.";
 
 /// A conversation, and what the client's own messages of role `system` say.
 #[derive(Debug, Default)]
-pub(super) struct Conversation {
+pub(super) struct ChatHistory {
     pub(super) system: Vec<String>,
-    pub(super) messages: Vec<Message>,
+    pub(super) messages: Vec<ModelMessage>,
     /// How often the model was asked since the user last spoke.
     pub(super) steps: usize,
-    most: usize,
+    max_result_chars: usize,
 }
 
-impl Conversation {
+impl ChatHistory {
     /// Reads messages. `most` characters of each answer are kept.
-    pub(super) fn read(messages: &[ChatMessage], most: usize) -> Self {
-        let mut read = Self { most, ..Self::default() };
+    pub(super) fn from_messages(messages: &[ChatMessage], most: usize) -> Self {
+        let mut read = Self { max_result_chars: most, ..Self::default() };
         for message in messages {
             match message.role {
-                Role::System => read.system.extend(texts(&message.parts)),
-                Role::User => read.user(&message.parts),
-                Role::Assistant => read.assistant(&message.parts),
-                Role::Tool => read.answers(&message.parts),
+                ChatRole::System => read.system.extend(text_parts(&message.parts)),
+                ChatRole::User => read.add_user_message(&message.parts),
+                ChatRole::Assistant => read.add_assistant_message(&message.parts),
+                ChatRole::Tool => read.add_tool_messages(&message.parts),
             }
         }
-        read.close();
+        read.answer_open_calls();
         read
     }
 
-    fn user(&mut self, parts: &[ChatPart]) {
-        self.close();
+    fn add_user_message(&mut self, parts: &[ChatPart]) {
+        self.answer_open_calls();
         self.steps = 0;
-        let parts: Vec<Part> = parts.iter().filter_map(user_part).collect();
+        let parts: Vec<UserPart> = parts.iter().filter_map(user_part).collect();
         if !parts.is_empty() {
-            self.messages.push(Message::User(parts));
+            self.messages.push(ModelMessage::User(parts));
         }
     }
 
     /// One step after the other. A text after a call begins a step too: older clients do not mark them.
-    fn assistant(&mut self, parts: &[ChatPart]) {
-        self.close();
+    fn add_assistant_message(&mut self, parts: &[ChatPart]) {
+        self.answer_open_calls();
         let mut step: Vec<&ChatPart> = Vec::new();
         for part in parts {
             let called = step.iter().any(|part| matches!(part, ChatPart::Call(_)));
             if matches!(part, ChatPart::Step) || (called && matches!(part, ChatPart::Text(_))) {
-                self.step(&step);
+                self.add_step(&step);
                 step.clear();
             }
             step.push(part);
         }
-        self.step(&step);
+        self.add_step(&step);
     }
 
-    fn step(&mut self, parts: &[&ChatPart]) {
-        let (mut said, mut answers) = (Assistant::default(), Vec::new());
+    fn add_step(&mut self, parts: &[&ChatPart]) {
+        let (mut said, mut answers) = (AssistantMessage::default(), Vec::new());
         for part in parts {
             match part {
                 ChatPart::Text(text) => said.text.push_str(text),
                 ChatPart::Call(call) => {
-                    answers.extend(self.answer_of(call));
+                    answers.extend(self.call_answer(call));
                     said.calls.push(model_call(call));
                 }
-                ChatPart::File { .. } | ChatPart::Step | ChatPart::Answer { .. } => {}
+                ChatPart::File { .. } | ChatPart::Step | ChatPart::ToolOutput { .. } => {}
             }
         }
         if said.text.is_empty() && said.calls.is_empty() {
             return;
         }
-        self.close();
+        self.answer_open_calls();
         self.steps += 1;
         let called = !said.calls.is_empty();
-        self.messages.push(Message::Assistant(said));
+        self.messages.push(ModelMessage::Assistant(said));
         if called {
-            self.messages.push(Message::Tools(answers));
+            self.messages.push(ModelMessage::Tools(answers));
         }
     }
 
-    fn answer_of(&self, call: &ChatCall) -> Option<ToolAnswer> {
+    fn call_answer(&self, call: &ChatCall) -> Option<ToolAnswer> {
         let (text, is_error) = match &call.state {
             CallState::Open => return None,
-            CallState::Done(output) => (words(output), false),
+            CallState::Done(output) => (output_text(output), false),
             CallState::Failed(why) => (why.clone(), true),
             CallState::Denied(Some(why)) => (format!("The user said no: {why}"), true),
             CallState::Denied(None) => ("The user said no.".to_owned(), true),
         };
-        Some(ToolAnswer { id: id(&call.id), name: name(&call.name), text: self.cut(text), is_error })
+        Some(ToolAnswer {
+            id: sanitize_id(&call.id),
+            name: sanitize_name(&call.name),
+            text: self.truncate_result(text),
+            is_error,
+        })
     }
 
     /// Answers that come as messages of their own.
-    fn answers(&mut self, parts: &[ChatPart]) {
+    fn add_tool_messages(&mut self, parts: &[ChatPart]) {
         for part in parts {
-            let ChatPart::Answer { id: of, output } = part else { continue };
-            let (of, text) = (id(of), self.cut(words(output)));
-            match self.open_call(&of) {
+            let ChatPart::ToolOutput { id: of, output } = part else { continue };
+            let (of, text) = (sanitize_id(of), self.truncate_result(output_text(output)));
+            match self.find_unanswered_call(&of) {
                 Some(name) => {
-                    if let Some(Message::Tools(answers)) = self.messages.last_mut() {
+                    if let Some(ModelMessage::Tools(answers)) = self.messages.last_mut() {
                         answers.push(ToolAnswer { id: of, name, text, is_error: false });
                     }
                 }
                 // Nobody made that call: it is the word of the client, and no more.
                 None => {
-                    self.close();
-                    self.messages
-                        .push(Message::user(format!("(The client reports for a call {of}: {text})")));
+                    self.answer_open_calls();
+                    self.messages.push(ModelMessage::from_user_text(format!(
+                        "(The client reports for a call {of}: {text})"
+                    )));
                 }
             }
         }
     }
 
     /// The tool of a call of the last step that has no answer yet.
-    fn open_call(&self, of: &str) -> Option<String> {
-        let [.., Message::Assistant(said), Message::Tools(answers)] = &self.messages[..] else { return None };
+    fn find_unanswered_call(&self, of: &str) -> Option<String> {
+        let [.., ModelMessage::Assistant(said), ModelMessage::Tools(answers)] = &self.messages[..] else {
+            return None;
+        };
         let call = said.calls.iter().find(|call| call.id == of)?;
         (!answers.iter().any(|answer| answer.id == of)).then(|| call.name.clone())
     }
 
     /// Whatever the last step called and nobody answered has its answer now.
-    fn close(&mut self) {
-        let [.., Message::Assistant(said), Message::Tools(answers)] = &mut self.messages[..] else { return };
+    fn answer_open_calls(&mut self) {
+        let [.., ModelMessage::Assistant(said), ModelMessage::Tools(answers)] = &mut self.messages[..] else {
+            return;
+        };
         for call in &said.calls {
             if !answers.iter().any(|answer| answer.id == call.id) {
                 let (id, name) = (call.id.clone(), call.name.clone());
@@ -142,62 +154,66 @@ impl Conversation {
         }
     }
 
-    fn cut(&self, text: String) -> String {
-        match text.char_indices().nth(self.most) {
-            Some((end, _)) => format!("{}\n[cut after {} characters]", &text[..end], self.most),
+    fn truncate_result(&self, text: String) -> String {
+        match text.char_indices().nth(self.max_result_chars) {
+            Some((end, _)) => format!("{}\n[cut after {} characters]", &text[..end], self.max_result_chars),
             None => text,
         }
     }
 }
 
-fn texts(parts: &[ChatPart]) -> impl Iterator<Item = String> {
+fn text_parts(parts: &[ChatPart]) -> impl Iterator<Item = String> {
     parts.iter().filter_map(|part| match part {
         ChatPart::Text(text) => Some(text.clone()),
         _ => None,
     })
 }
 
-fn user_part(part: &ChatPart) -> Option<Part> {
+fn user_part(part: &ChatPart) -> Option<UserPart> {
     match part {
-        ChatPart::Text(text) => Some(Part::Text(text.clone())),
-        ChatPart::File { media_type, url } => Some(file(media_type, url)),
-        ChatPart::Step | ChatPart::Call(_) | ChatPart::Answer { .. } => None,
+        ChatPart::Text(text) => Some(UserPart::Text(text.clone())),
+        ChatPart::File { media_type, url } => Some(file_part(media_type, url)),
+        ChatPart::Step | ChatPart::Call(_) | ChatPart::ToolOutput { .. } => None,
     }
 }
 
 /// `data:image/png;base64,…` is here, anything else is where it says.
-fn file(media_type: &str, url: &str) -> Part {
+fn file_part(media_type: &str, url: &str) -> UserPart {
     let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     match inline {
         Some((kind, data)) => {
             let media_type = if kind.is_empty() { media_type } else { kind };
-            Part::File { media_type: media_type.to_owned(), data: FileData::Base64(data.into()) }
+            UserPart::File { media_type: media_type.to_owned(), data: FileData::Base64(data.into()) }
         }
-        None => Part::File { media_type: media_type.to_owned(), data: FileData::Url(url.to_owned()) },
+        None => UserPart::File { media_type: media_type.to_owned(), data: FileData::Url(url.to_owned()) },
     }
 }
 
-fn words(output: &Value) -> String {
+fn output_text(output: &Value) -> String {
     match output {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
 }
 
-fn model_call(call: &ChatCall) -> Call {
-    Call { id: id(&call.id), name: name(&call.name), arguments: to_raw(&call.input) }
+fn model_call(call: &ChatCall) -> ModelToolCall {
+    ModelToolCall {
+        id: sanitize_id(&call.id),
+        name: sanitize_name(&call.name),
+        arguments: to_raw(&call.input),
+    }
 }
 
 /// As every vendor takes it: one bad name in a history fails the whole request.
-fn name(name: &str) -> String {
-    fold(name, MAX_NAME)
+fn sanitize_name(name: &str) -> String {
+    replace_unsafe_chars(name, MAX_NAME)
 }
 
-fn id(id: &str) -> String {
-    fold(id, MAX_ID)
+fn sanitize_id(id: &str) -> String {
+    replace_unsafe_chars(id, MAX_ID)
 }
 
-fn fold(text: &str, most: usize) -> String {
+fn replace_unsafe_chars(text: &str, most: usize) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     text.chars().take(most).map(|c| if fits(c) { c } else { '_' }).collect()
 }
@@ -205,25 +221,26 @@ fn fold(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use toolyard_protocol::chat::message::read;
+    use toolyard_protocol::chat::message::parse_message;
 
     use super::*;
 
-    fn conversation(messages: &[Value]) -> Conversation {
-        let messages: Vec<ChatMessage> = messages.iter().map(|message| read(message, "m").unwrap()).collect();
-        Conversation::read(&messages, 20)
+    fn conversation(messages: &[Value]) -> ChatHistory {
+        let messages: Vec<ChatMessage> =
+            messages.iter().map(|message| parse_message(message, "m").unwrap()).collect();
+        ChatHistory::from_messages(&messages, 20)
     }
 
     /// The conversation in a line each.
-    fn told(conversation: &Conversation) -> Vec<String> {
+    fn told(conversation: &ChatHistory) -> Vec<String> {
         let lines = conversation.messages.iter().map(|message| match message {
-            Message::User(parts) => format!("user {}", parts.len()),
-            Message::Assistant(said) => {
+            ModelMessage::User(parts) => format!("user {}", parts.len()),
+            ModelMessage::Assistant(said) => {
                 let calls: Vec<_> =
                     said.calls.iter().map(|call| format!("{}#{}", call.name, call.id)).collect();
                 format!("says {:?} {}", said.text, calls.join(" "))
             }
-            Message::Tools(answers) => {
+            ModelMessage::Tools(answers) => {
                 let answers = answers
                     .iter()
                     .map(|a| format!("{}={}{}", a.id, a.text, if a.is_error { "!" } else { "" }));
@@ -317,8 +334,10 @@ mod tests {
             json!({ "role": "user", "parts": [{ "type": "file", "mediaType": "image/png",
             "url": "data:image/png;base64,AAAA" }, { "type": "file", "mediaType": "image/png", "url": "https://e/x" }] }),
         ]);
-        let Message::User(parts) = &read.messages[0] else { panic!() };
-        assert!(matches!(&parts[0], Part::File { data: FileData::Base64(data), .. } if &**data == "AAAA"));
-        assert!(matches!(&parts[1], Part::File { data: FileData::Url(url), .. } if url == "https://e/x"));
+        let ModelMessage::User(parts) = &read.messages[0] else { panic!() };
+        assert!(
+            matches!(&parts[0], UserPart::File { data: FileData::Base64(data), .. } if &**data == "AAAA")
+        );
+        assert!(matches!(&parts[1], UserPart::File { data: FileData::Url(url), .. } if url == "https://e/x"));
     }
 }

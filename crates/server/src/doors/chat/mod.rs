@@ -12,8 +12,9 @@
 
 mod begin;
 mod conversation;
+mod interface_tools;
+mod limit_text;
 mod openai;
-mod platform;
 mod respond;
 mod resume;
 mod tools;
@@ -21,7 +22,6 @@ mod toolset;
 mod turns;
 mod ui;
 mod v1;
-mod words;
 
 use std::time::Duration;
 
@@ -31,38 +31,38 @@ use axum::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use serde::Deserialize;
-use toolyard_agent::model::{ModelError, ModelTrouble};
+use toolyard_agent::model::{ModelError, ModelErrorKind};
 use toolyard_protocol::{
     api::ApiErrorCode,
-    chat::{ChatProtocol, ChatRequest, MCP_MODE_HEADER, PROTOCOL_QUERY, Role},
+    chat::{ChatProtocol, ChatRequest, ChatRole, MCP_MODE_HEADER, PROTOCOL_QUERY},
     mcp::meta,
 };
 
 use self::{
-    begin::{Asked, NotBegun},
-    respond::Writer,
+    begin::{TurnRequest, TurnStartError},
+    respond::ChatWriter,
     resume::TooManyReaders,
     turns::TurnRefusal,
 };
 pub(crate) use self::{
-    resume::Replays,
-    tools::{ViewTools, spec_of},
+    resume::ResumableStreams,
+    tools::{ViewTools, tool_spec},
     turns::TurnGate,
 };
 use crate::{
-    auth::{self, ActingFor, USER_HEADER},
+    auth::{self, CallerContext, USER_HEADER},
     body,
-    doors::rest::{Answer, nothing},
-    error::Failure,
-    extract::Query,
-    routes::{Access, Route},
-    state::AppState,
+    doors::rest::{HandlerResult, no_content},
+    error::RequestError,
+    extract::QueryParams,
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 /// Which model answers.
 pub(crate) const MODEL_HEADER: &str = "x-toolyard-model";
 /// Characters of a tool's name in an error: as many as a good one has at most.
-const MAX_SHOWN: usize = 64;
+const MAX_SHOWN_NAME_CHARS: usize = 64;
 
 /// Documents the body of a chat; the door itself reads it in many forms.
 #[derive(schemars::JsonSchema)]
@@ -92,25 +92,31 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::checked_by_handler(
             Method::POST,
             "/api/chat",
-            Access::Acting,
+            RouteAccess::Caller,
             "Answers a conversation with the user's tools, as a UI message stream or a data stream v1",
-            chat,
+            post_chat,
         )
         .query(&[(PROTOCOL_QUERY, "`ui` or `v1`; where it is missing, the form of the body decides")])
         .headers(&[
             (MCP_MODE_HEADER, "`true`: this client runs no tools of our own interface"),
             ("traceparent", "The trace to go on with"),
         ])
-        .takes::<ChatBody>(),
+        .request_body::<ChatBody>(),
         Route::new(
             Method::GET,
             "/api/chat/{id}/stream",
-            Access::Acting,
+            RouteAccess::Caller,
             "A resumable answer from its first word; 204 where there is none, or somebody heard it to its end",
-            again,
+            resume_chat_stream,
         ),
-        Route::new(Method::DELETE, "/api/chat/{id}/stream", Access::Acting, "Ends a resumable answer", stop)
-            .success(204),
+        Route::new(
+            Method::DELETE,
+            "/api/chat/{id}/stream",
+            RouteAccess::Caller,
+            "Ends a resumable answer",
+            cancel_chat_stream,
+        )
+        .success_status(204),
     ];
     routes.extend(openai::routes());
     routes
@@ -121,107 +127,117 @@ struct ChatQuery {
     protocol: Option<String>,
 }
 
-async fn chat(State(state): State<AppState>, Query(query): Query<ChatQuery>, request: Request) -> Answer {
+async fn post_chat(
+    State(state): State<ServerState>,
+    QueryParams(query): QueryParams<ChatQuery>,
+    request: Request,
+) -> HandlerResult {
     let (parts, body) = request.into_parts();
     let headers = parts.headers;
     // Whoever shows no credential in a header may have one in the body.
-    let known = match shows_credential(&state, &headers) {
-        true => Some(auth::acting_over_mcp(&state, &headers).await?),
+    let known = match has_credential_header(&state, &headers) {
+        true => Some(auth::caller_from_headers(&state, &headers).await?),
         false => None,
     };
     // A stranger is read for a credential, not for a long conversation.
     let (ours, any) = (state.config.chat.body_bytes, state.config.server.body_bytes);
     let most = if known.is_some() { ours } else { ours.min(any) };
-    let read = body::read(&headers, body, &state, most).await;
-    let parsed = read.map(|bytes| ChatRequest::read(&bytes));
+    let read = body::read_json_body(&headers, body, &state, most).await;
+    let parsed = read.map(|bytes| ChatRequest::parse(&bytes));
     let who = match (known, &parsed) {
         (Some(who), _) => who,
-        (None, Ok(Ok(request))) => by_body(&state, &headers, request).await?,
-        (None, _) => auth::acting_over_mcp(&state, &headers).await?,
+        (None, Ok(Ok(request))) => caller_from_body(&state, &headers, request).await?,
+        (None, _) => auth::caller_from_headers(&state, &headers).await?,
     };
     let request = parsed?.map_err(|problems| {
         let first = problems.first().map(ToString::to_string).unwrap_or_default();
-        Failure::problems(format!("the request cannot be read: {first}"), problems)
+        RequestError::with_problems(format!("the request cannot be read: {first}"), problems)
     })?;
     let protocol = match query.protocol.as_deref() {
-        Some(name) => ChatProtocol::named(name)
-            .ok_or_else(|| Failure::invalid(format!("{PROTOCOL_QUERY}: expected `ui` or `v1`")))?,
+        Some(name) => ChatProtocol::from_name(name).ok_or_else(|| {
+            RequestError::invalid_request(format!("{PROTOCOL_QUERY}: expected `ui` or `v1`"))
+        })?,
         None => request.protocol,
     };
-    Ok(answer(&state, who, &headers, request, protocol).await)
+    Ok(respond_to_chat(&state, who, &headers, request, protocol).await)
 }
 
-async fn answer(
-    state: &AppState,
-    who: ActingFor,
+async fn respond_to_chat(
+    state: &ServerState,
+    who: CallerContext,
     headers: &HeaderMap,
     request: ChatRequest,
     protocol: ChatProtocol,
 ) -> Response {
-    let goes_on = request.messages.last().filter(|message| message.role == Role::Assistant);
+    let goes_on = request.messages.last().filter(|message| message.role == ChatRole::Assistant);
     // A message that goes on keeps its id, or has none; another one would double it on the screen.
     let message_id = match goes_on {
         Some(message) => message.id.clone(),
         None => Some(new_id(state, "msg")),
     };
-    let (id, resumable, owner) = (request.id.clone(), request.resumable, who.owner());
+    let (id, resumable, owner) = (request.id.clone(), request.resumable, who.call_owner());
     let key = match resumable_id(id, resumable) {
         Ok(key) => key,
         Err(failure) => return failure.into_response(),
     };
-    if key.as_ref().is_some_and(|id| !state.replays.takes(&owner, id)) {
-        return too_many().into_response();
+    if key.as_ref().is_some_and(|id| !state.replays.can_accept(&owner, id)) {
+        return too_many_streams().into_response();
     }
-    let begun = match begin::begin(state, who, asked(request, headers)).await {
+    let begun = match begin::start_turn(state, who, turn_request(request, headers)).await {
         Ok(begun) => begun,
-        Err(NotBegun::Failure(failure)) => return failure.into_response(),
-        Err(NotBegun::Model(error)) => return no_model(&error),
-        Err(NotBegun::Limited(refusal)) => return limited(&refusal),
-        Err(NotBegun::Unsupported(unsupported)) => {
-            return Failure::invalid(format!("{:?}: {}", unsupported.option, unsupported.message()))
-                .into_response();
+        Err(TurnStartError::Failure(failure)) => return failure.into_response(),
+        Err(TurnStartError::Model(error)) => return no_model_response(&error),
+        Err(TurnStartError::Limited(refusal)) => return turn_refusal_response(&refusal),
+        Err(TurnStartError::Unsupported(unsupported)) => {
+            return RequestError::invalid_request(format!(
+                "{:?}: {}",
+                unsupported.option,
+                unsupported.error_message()
+            ))
+            .into_response();
         }
-        Err(NotBegun::Tool(tool)) => {
-            let problem = tool.problem("clientTools", |_, name| format!("clientTools.{}", short(name)));
-            return Failure::problems(problem.to_string(), vec![problem]).into_response();
+        Err(TurnStartError::Tool(tool)) => {
+            let problem =
+                tool.to_problem("clientTools", |_, name| format!("clientTools.{}", truncate_name(name)));
+            return RequestError::with_problems(problem.to_string(), vec![problem]).into_response();
         }
     };
     let model = begun.model.clone();
     let step_id = message_id.clone().unwrap_or_else(|| new_id(state, "msg"));
-    let writer = Writer::new(protocol, &step_id);
+    let writer = ChatWriter::new(protocol, &step_id);
     let response = match key {
-        None => respond::answer(begun, writer, protocol, message_id.as_deref()),
+        None => respond::turn_response(begun, writer, protocol, message_id.as_deref()),
         Some(id) => {
-            let hello = writer.hello(message_id.as_deref());
-            match state.replays.begin(&owner, &id, begun, writer, hello, &state.lifecycle) {
-                Ok(pieces) => respond::in_form(protocol, pieces),
+            let hello = writer.preamble(message_id.as_deref());
+            match state.replays.start_stream(&owner, &id, begun, writer, hello, &state.lifecycle) {
+                Ok(pieces) => respond::protocol_response(protocol, pieces),
                 // A server that keeps all it can still answers; the answer ends with its reader.
-                Err(turn) => respond::answer(turn.0, turn.1, protocol, message_id.as_deref()),
+                Err(turn) => respond::turn_response(turn.0, turn.1, protocol, message_id.as_deref()),
             }
         }
     };
-    with_model(response, &model)
+    with_model_header(response, &model)
 }
 
-fn too_many() -> Failure {
-    Failure::unavailable("too many answers of this user go on; end one")
+fn too_many_streams() -> RequestError {
+    RequestError::unavailable("too many answers of this user go on; end one")
 }
 
-fn resumable_id(id: Option<String>, resumable: bool) -> Result<Option<String>, Failure> {
+fn resumable_id(id: Option<String>, resumable: bool) -> Result<Option<String>, RequestError> {
     match id {
         _ if !resumable => Ok(None),
-        Some(id) if !id.is_empty() && id.len() <= resume::MAX_ID => Ok(Some(id)),
-        _ => Err(Failure::invalid(format!(
+        Some(id) if !id.is_empty() && id.len() <= resume::MAX_CHAT_ID_BYTES => Ok(Some(id)),
+        _ => Err(RequestError::invalid_request(format!(
             "id: a resumable chat needs one, of at most {} bytes",
-            resume::MAX_ID
+            resume::MAX_CHAT_ID_BYTES
         ))),
     }
 }
 
-fn asked(request: ChatRequest, headers: &HeaderMap) -> Asked {
+fn turn_request(request: ChatRequest, headers: &HeaderMap) -> TurnRequest {
     let mcp_mode =
         headers.get(MCP_MODE_HEADER).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"true"));
-    Asked {
+    TurnRequest {
         messages: request.messages,
         client_tools: request.client_tools,
         categories: request.categories,
@@ -231,77 +247,89 @@ fn asked(request: ChatRequest, headers: &HeaderMap) -> Asked {
         model: request.model,
         system: request.system,
         has_interface: !mcp_mode,
-        trace: trace(headers),
-        ..Asked::default()
+        trace: trace_parent(headers),
+        ..TurnRequest::default()
     }
 }
 
-fn trace(headers: &HeaderMap) -> Option<toolyard_protocol::trace::TraceParent> {
+fn trace_parent(headers: &HeaderMap) -> Option<toolyard_protocol::trace::TraceParent> {
     headers.get(meta::TRACEPARENT)?.to_str().ok()?.parse().ok()
 }
 
-fn new_id(state: &AppState, kind: &str) -> String {
+fn new_id(state: &ServerState, kind: &str) -> String {
     let mut bytes = [0; 12];
-    state.ids.fill(&mut bytes);
+    state.ids.fill_random(&mut bytes);
     format!("{kind}_{}", hex::encode(bytes))
 }
 
-fn shows_credential(state: &AppState, headers: &HeaderMap) -> bool {
+fn has_credential_header(state: &ServerState, headers: &HeaderMap) -> bool {
     headers.contains_key(header::AUTHORIZATION)
         || (state.trusts_user_header() && headers.contains_key(USER_HEADER))
 }
 
 /// One family of clients sends its credential in the body.
-async fn by_body(state: &AppState, headers: &HeaderMap, request: &ChatRequest) -> Result<ActingFor, Failure> {
+async fn caller_from_body(
+    state: &ServerState,
+    headers: &HeaderMap,
+    request: &ChatRequest,
+) -> Result<CallerContext, RequestError> {
     match &request.api_key {
         Some(key) => {
-            let who = auth::by_credential(state, key.expose()).await?;
-            auth::acting_for(state, who, auth::named_user(headers)?).await
+            let who = auth::actor_by_credential(state, key.expose()).await?;
+            auth::caller_context(state, who, auth::user_from_header(headers)?).await
         }
-        None => auth::acting_over_mcp(state, headers).await,
+        None => auth::caller_from_headers(state, headers).await,
     }
 }
 
-async fn again(State(state): State<AppState>, who: ActingFor, Path(id): Path<String>) -> Answer {
-    match state.replays.read(&who.owner(), &id) {
-        Ok(Some((protocol, pieces))) => Ok(respond::in_form(protocol, pieces)),
-        Ok(None) => nothing(),
+async fn resume_chat_stream(
+    State(state): State<ServerState>,
+    who: CallerContext,
+    Path(id): Path<String>,
+) -> HandlerResult {
+    match state.replays.resume_stream(&who.call_owner(), &id) {
+        Ok(Some((protocol, pieces))) => Ok(respond::protocol_response(protocol, pieces)),
+        Ok(None) => no_content(),
         Err(TooManyReaders) => {
-            Err(Failure::unavailable("too many read this answer already; close one of them"))
+            Err(RequestError::unavailable("too many read this answer already; close one of them"))
         }
     }
 }
 
-async fn stop(State(state): State<AppState>, who: ActingFor, Path(id): Path<String>) -> Answer {
-    match state.replays.stop(&who.owner(), &id) {
-        true => nothing(),
-        false => Err(Failure::not_found("answer of that chat")),
+async fn cancel_chat_stream(
+    State(state): State<ServerState>,
+    who: CallerContext,
+    Path(id): Path<String>,
+) -> HandlerResult {
+    match state.replays.cancel_stream(&who.call_owner(), &id) {
+        true => no_content(),
+        false => Err(RequestError::not_found("answer of that chat")),
     }
 }
 
 /// A model that is not there, before anything was said.
-fn no_model(error: &ModelError) -> Response {
+fn no_model_response(error: &ModelError) -> Response {
     tracing::warn!(cause = error.cause, "{error}");
     let code = match error.kind {
-        ModelTrouble::Unknown | ModelTrouble::Refused => ApiErrorCode::InvalidRequest,
-        ModelTrouble::RateLimited => ApiErrorCode::RateLimited,
+        ModelErrorKind::Unknown | ModelErrorKind::Refused => ApiErrorCode::InvalidRequest,
+        ModelErrorKind::RateLimited => ApiErrorCode::RateLimited,
         _ => ApiErrorCode::Unavailable,
     };
-    with_wait(Failure::new(code, error.text.clone()).into_response(), error)
+    with_model_retry_after(RequestError::new(code, error.text.clone()).into_response(), error)
 }
 
 /// A user who has as many answers as they may.
-fn limited(refusal: &TurnRefusal) -> Response {
-    let (code, text, wait) = refusal.told();
-    with_retry(Failure::new(code, text).into_response(), Some(wait))
+fn turn_refusal_response(refusal: &TurnRefusal) -> Response {
+    let (code, text, wait) = refusal.to_error();
+    with_retry_after(RequestError::new(code, text).into_response(), Some(wait))
 }
 
 /// With the wait that the vendor asks for, never a shorter one.
-fn with_wait(response: Response, error: &ModelError) -> Response {
-    with_retry(response, error.retry_after)
+fn with_model_retry_after(response: Response, error: &ModelError) -> Response {
+    with_retry_after(response, error.retry_after)
 }
 
-fn with_retry(mut response: Response, wait: Option<Duration>) -> Response {
+fn with_retry_after(mut response: Response, wait: Option<Duration>) -> Response {
     if let Some(wait) = wait {
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));
@@ -310,7 +338,7 @@ fn with_retry(mut response: Response, wait: Option<Duration>) -> Response {
 }
 
 /// With the name of the model that answers.
-fn with_model(mut response: Response, model: &str) -> Response {
+fn with_model_header(mut response: Response, model: &str) -> Response {
     if let Ok(model) = HeaderValue::try_from(model) {
         response.headers_mut().insert(HeaderName::from_static(MODEL_HEADER), model);
     }
@@ -318,20 +346,20 @@ fn with_model(mut response: Response, model: &str) -> Response {
 }
 
 /// A name that somebody sent, as far as it is worth reading.
-fn short(name: &str) -> String {
-    name.chars().take(MAX_SHOWN).collect()
+fn truncate_name(name: &str) -> String {
+    name.chars().take(MAX_SHOWN_NAME_CHARS).collect()
 }
 
 /// The status for a model's trouble.
-fn status_of(error: &ModelError) -> StatusCode {
+fn model_error_status(error: &ModelError) -> StatusCode {
     match error.kind {
-        ModelTrouble::Unknown => StatusCode::NOT_FOUND,
-        ModelTrouble::Refused => StatusCode::BAD_REQUEST,
-        ModelTrouble::RateLimited => StatusCode::TOO_MANY_REQUESTS,
-        ModelTrouble::Unauthorized
-        | ModelTrouble::NoCredit
-        | ModelTrouble::Unreachable
-        | ModelTrouble::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
-        ModelTrouble::Broken => StatusCode::BAD_GATEWAY,
+        ModelErrorKind::Unknown => StatusCode::NOT_FOUND,
+        ModelErrorKind::Refused => StatusCode::BAD_REQUEST,
+        ModelErrorKind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+        ModelErrorKind::Unauthorized
+        | ModelErrorKind::NoCredit
+        | ModelErrorKind::Unreachable
+        | ModelErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        ModelErrorKind::Broken => StatusCode::BAD_GATEWAY,
     }
 }

@@ -5,43 +5,43 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 use toolyard_agent::{
-    message::Call,
-    tools::{FrozenTools, Offered, ToolView, Toolset},
+    message::ModelToolCall,
+    tools::{FrozenTools, ToolProvider, ToolView, TurnTool},
 };
 use toolyard_core::{
     CatalogView, Door, ToolCall, ToolError,
-    executor::Outcome,
+    executor::CallOutcome,
     ports::NoticeSink,
-    schema::{Schema, pool::WorkOwner},
+    schema::{CompiledSchema, pool::WorkOwner},
 };
 use toolyard_protocol::{ErrorCode, trace::TraceParent};
 use toolyard_sources::builtin::{READ_RESULT_PAGE, ReadResultArguments};
 
-use super::tools::{Selection, ViewTools};
+use super::tools::{ChatToolSelection, ViewTools};
 use crate::{
-    auth::ActingFor,
+    auth::CallerContext,
     builtin::READ_RESULT,
-    calls::{self, Asked},
-    state::AppState,
+    calls::{self, CallRequest},
+    state::ServerState,
 };
 
 /// The tools of one chat.
 pub(super) struct ChatTools {
-    pub(super) state: AppState,
-    pub(super) who: ActingFor,
-    pub(super) selection: Selection,
+    pub(super) state: ServerState,
+    pub(super) who: CallerContext,
+    pub(super) selection: ChatToolSelection,
     /// What the caller's own client runs, with the compiled schemas.
-    pub(super) of_client: Vec<(Arc<Offered>, Arc<Schema>)>,
+    pub(super) of_client: Vec<(Arc<TurnTool>, Arc<CompiledSchema>)>,
     pub(super) trace: Option<TraceParent>,
 }
 
 #[async_trait]
-impl Toolset for ChatTools {
+impl ToolProvider for ChatTools {
     async fn freeze(&self) -> Result<Box<dyn FrozenTools + '_>, ToolError> {
         let view = self.state.catalog.view(&self.who.user, self.who.scope.clone()).await?;
         let of_client: Vec<_> = self.of_client.iter().map(|(tool, _)| tool.clone()).collect();
-        let all = ViewTools::of(&view, self.state.vectors.as_ref()).await;
-        let (callable, offered) = all.select(view, &self.selection, &of_client);
+        let all = ViewTools::for_view(&view, self.state.vectors.as_ref()).await;
+        let (callable, offered) = all.select_tools(view, &self.selection, &of_client);
         Ok(Box::new(ChatStepTools { chat: self, callable, offered }))
     }
 }
@@ -61,21 +61,21 @@ impl FrozenTools for ChatStepTools<'_> {
 
     async fn call(
         &self,
-        tool: &Offered,
-        call: &Call,
+        tool: &TurnTool,
+        call: &ModelToolCall,
         news: NoticeSink,
         cancel: CancellationToken,
-    ) -> Outcome {
+    ) -> CallOutcome {
         let name = tool.about.name.parse().map_err(|error| {
             ToolError::new(ErrorCode::InvalidToolName, format!("{} is no name of a tool.", tool.about.name))
-                .because(error)
+                .with_cause(error)
         })?;
-        let mut asked = Asked::through(Door::Chat).telling(news);
+        let mut asked = CallRequest::new(Door::Chat).with_notices(news);
         let chat = self.chat;
         asked.parent = chat.trace;
         asked.view = Some(self.callable.clone());
         let call = ToolCall { name, arguments: Some(call.arguments.clone()) };
-        let running = calls::start(&chat.state, chat.who.clone(), call, asked).await?;
+        let running = calls::start_call(&chat.state, chat.who.clone(), call, asked).await?;
         tokio::select! {
             outcome = running.outcome() => outcome,
             // Dropping the call tells the executor that nobody waits.
@@ -83,31 +83,31 @@ impl FrozenTools for ChatStepTools<'_> {
         }
     }
 
-    async fn check(&self, tool: &Offered, call: &Call) -> Result<(), ToolError> {
+    async fn check_client_call(&self, tool: &TurnTool, call: &ModelToolCall) -> Result<(), ToolError> {
         let Some((_, schema)) =
             self.chat.of_client.iter().find(|(known, _)| known.spec.name == tool.spec.name)
         else {
             return Ok(());
         };
         let arguments = serde_json::from_str(call.arguments.get()).unwrap_or(serde_json::Value::Null);
-        let owner = WorkOwner::user(&self.chat.who.user);
-        let Err(error) = schema.check(&owner, arguments).await else { return Ok(()) };
+        let owner = WorkOwner::for_user(&self.chat.who.user);
+        let Err(error) = schema.check_value(&owner, arguments).await else { return Ok(()) };
         let problems = Vec::from(error);
         let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
         let text = format!("The arguments of {} do not fit: {}.", tool.spec.name, told.join("; "));
         Err(ToolError::new(ErrorCode::InvalidArguments, text))
     }
 
-    fn keep(&self, call: &Call, result: &str, read: usize) -> Option<String> {
+    fn store_full_result(&self, call: &ModelToolCall, result: &str, read: usize) -> Option<String> {
         let (state, view) = (&self.chat.state, &self.callable);
         // A chat that did not ask for it cannot call it.
-        let reader = view.find(&READ_RESULT.parse().ok()?).ok()?;
-        let tool = view.find(&call.name.parse().ok()?).ok()?;
+        let reader = view.find_tool(&READ_RESULT.parse().ok()?).ok()?;
+        let tool = view.find_tool(&call.name.parse().ok()?).ok()?;
         let (handle, start) = if tool.name == reader.name {
             page_rest(call, read)?
         } else {
-            let (owner, now) = (self.chat.who.owner(), state.clock.now());
-            let handle = state.kept.keep(&owner, &tool.name, result, now, &*state.ids)?;
+            let (owner, now) = (self.chat.who.call_owner(), state.clock.now());
+            let handle = state.long_results.insert(&owner, &tool.name, result, now, &*state.ids)?;
             (handle.to_string(), read)
         };
         Some(format!("Read on with {} {{\"handle\": \"{handle}\", \"start\": {start}}}.", reader.alias))
@@ -116,7 +116,7 @@ impl FrozenTools for ChatStepTools<'_> {
 
 /// Where a page of a long result goes on that was itself too long: under the handle it came from. Kept again it would be a
 /// result of `read_result`, and could be read after the tool that made it is gone.
-fn page_rest(call: &Call, read: usize) -> Option<(String, usize)> {
+fn page_rest(call: &ModelToolCall, read: usize) -> Option<(String, usize)> {
     let page: ReadResultArguments = serde_json::from_str(call.arguments.get()).ok()?;
     let start = usize::try_from(page.start).ok()?.checked_add(read.min(READ_RESULT_PAGE))?;
     Some((page.handle, start))

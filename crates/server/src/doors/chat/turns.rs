@@ -19,17 +19,17 @@ const MINUTE: f64 = 60.0;
 
 /// Counts the turns of each user. Per node.
 #[derive(Debug)]
-pub(crate) struct TurnGate(Arc<GateState>);
+pub(crate) struct TurnGate(Arc<TurnGateState>);
 
 #[derive(Debug)]
-struct GateState {
-    users: Mutex<Users>,
+struct TurnGateState {
+    users: Mutex<UserTurnTable>,
     at_once: usize,
     per_minute: f64,
 }
 
 #[derive(Debug, Default)]
-struct Users {
+struct UserTurnTable {
     turns: HashMap<UserId, UserTurns>,
     prune_at: usize,
 }
@@ -45,7 +45,7 @@ struct UserTurns {
 /// A turn that counts until this is dropped.
 #[derive(Debug)]
 pub(super) struct TurnPermit {
-    gate: Arc<GateState>,
+    gate: Arc<TurnGateState>,
     user: UserId,
 }
 
@@ -68,7 +68,7 @@ pub(super) enum TurnRefusal {
 
 impl TurnRefusal {
     /// The code, a text for the caller, and when to try again.
-    pub(super) fn told(&self) -> (ApiErrorCode, String, Duration) {
+    pub(super) fn to_error(&self) -> (ApiErrorCode, String, Duration) {
         match self {
             Self::AtOnce { most, retry_after } => {
                 let text = format!(
@@ -87,7 +87,7 @@ impl TurnRefusal {
 
 impl TurnGate {
     pub(crate) fn new(config: &ChatConfig) -> Self {
-        Self(Arc::new(GateState {
+        Self(Arc::new(TurnGateState {
             users: Mutex::default(),
             at_once: config.turns_per_user,
             per_minute: f64::from(config.turns_per_minute),
@@ -98,8 +98,8 @@ impl TurnGate {
     pub(super) fn enter(&self, user: &UserId) -> Result<TurnPermit, TurnRefusal> {
         let gate = &self.0;
         let now = Instant::now();
-        let mut users = gate.users();
-        users.prune(now, gate.per_minute);
+        let mut users = gate.lock_users();
+        users.prune_idle_users(now, gate.per_minute);
         let fresh = || UserTurns { active: 0, allowance: gate.per_minute, updated: now };
         let turns = users.turns.entry(user.clone()).or_insert_with(fresh);
         turns.refill(now, gate.per_minute);
@@ -116,8 +116,8 @@ impl TurnGate {
     }
 }
 
-impl GateState {
-    fn users(&self) -> MutexGuard<'_, Users> {
+impl TurnGateState {
+    fn lock_users(&self) -> MutexGuard<'_, UserTurnTable> {
         self.users.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -130,9 +130,9 @@ impl UserTurns {
     }
 }
 
-impl Users {
+impl UserTurnTable {
     /// Forgets who is as good as new. Rarely, so that it costs little for each turn.
-    fn prune(&mut self, now: Instant, per_minute: f64) {
+    fn prune_idle_users(&mut self, now: Instant, per_minute: f64) {
         if self.turns.len() < self.prune_at.max(PRUNE_AT) {
             return;
         }
@@ -146,7 +146,7 @@ impl Users {
 
 impl Drop for TurnPermit {
     fn drop(&mut self) {
-        if let Some(turns) = self.gate.users().turns.get_mut(&self.user) {
+        if let Some(turns) = self.gate.lock_users().turns.get_mut(&self.user) {
             turns.active = turns.active.saturating_sub(1);
         }
     }
@@ -200,7 +200,7 @@ mod tests {
         }
         tokio::time::advance(Duration::from_secs(60)).await;
         gate.enter(&user("ada")).unwrap();
-        assert_eq!(gate.0.users().turns.len(), 2, "the one who is busy, and the new one");
+        assert_eq!(gate.0.lock_users().turns.len(), 2, "the one who is busy, and the new one");
         drop(busy);
     }
 }

@@ -5,8 +5,8 @@ use std::{borrow::Cow, sync::Arc};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use toolyard_agent::{
-    event::{CallEnd, Finish, TurnEvent},
-    tools::{Offered, Place},
+    event::{CallEnd, TurnEndReason, TurnEvent},
+    tools::{ToolLocation, TurnTool},
 };
 use toolyard_protocol::{
     chat::{
@@ -16,64 +16,64 @@ use toolyard_protocol::{
     result::ToolResult,
 };
 
-use super::words;
+use super::limit_text;
 
 /// Writes chunks. Clients enforce their order: what is open is closed before a step ends.
 #[derive(Debug, Default)]
 pub(super) struct UiWriter {
-    open: Option<Open>,
+    open: Option<OpenBlock>,
     /// Numbers the texts of an answer.
     texts: usize,
     /// Calls that the client runs: nothing is said of their end.
-    of_client: Vec<String>,
+    client_call_ids: Vec<String>,
 }
 
 /// What is open, and its id.
 #[derive(Debug)]
-struct Open {
-    kind: Kind,
+struct OpenBlock {
+    kind: BlockKind,
     id: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum BlockKind {
     Text,
     Reasoning,
 }
 
 impl UiWriter {
     /// The first chunk. A message that goes on keeps its id; a fresh one would double it on the screen.
-    pub(super) fn begin(message_id: Option<&str>) -> String {
-        UiChunk::Start { message_id: message_id.map(str::to_owned) }.event()
+    pub(super) fn start_chunk(message_id: Option<&str>) -> String {
+        UiChunk::Start { message_id: message_id.map(str::to_owned) }.to_event()
     }
 
     /// What an event becomes.
-    pub(super) fn write(&mut self, event: TurnEvent) -> String {
+    pub(super) fn write_event(&mut self, event: TurnEvent) -> String {
         let mut out = String::new();
-        let mut say = |chunk: UiChunk| out.push_str(&chunk.event());
+        let mut say = |chunk: UiChunk| out.push_str(&chunk.to_event());
         match event {
             TurnEvent::StepBegins => say(UiChunk::StartStep),
             TurnEvent::Text(delta) => {
-                let id = self.open(Kind::Text, &mut say);
+                let id = self.open_block(BlockKind::Text, &mut say);
                 say(UiChunk::TextDelta { id, delta });
             }
             TurnEvent::Reasoning(delta) => {
-                let id = self.open(Kind::Reasoning, &mut say);
+                let id = self.open_block(BlockKind::Reasoning, &mut say);
                 say(UiChunk::ReasoningDelta { id, delta });
             }
             TurnEvent::CallBegins { id, name, tool } => {
-                self.close(&mut say);
-                let provider_executed = here(tool.as_ref());
+                self.close_block(&mut say);
+                let provider_executed = server_executed(tool.as_ref());
                 say(UiChunk::ToolInputStart { tool_call_id: id, tool_name: name, provider_executed });
             }
             TurnEvent::CallText { id, text } => {
                 say(UiChunk::ToolInputDelta { tool_call_id: id, input_text_delta: text });
             }
             TurnEvent::Called { call, tool } => {
-                self.close(&mut say);
-                let provider_executed = here(tool.as_ref());
+                self.close_block(&mut say);
+                let provider_executed = server_executed(tool.as_ref());
                 if provider_executed.is_none() {
-                    self.of_client.push(call.id.clone());
+                    self.client_call_ids.push(call.id.clone());
                 }
                 say(UiChunk::ToolInputAvailable {
                     tool_call_id: call.id.clone(),
@@ -81,8 +81,8 @@ impl UiWriter {
                     input: call.arguments,
                     provider_executed,
                 });
-                if let Some(tool) = tool.filter(|tool| tool.place == Place::Here) {
-                    say(UiChunk::DataTool { id: call.id.clone(), data: about(&call.id, &tool) });
+                if let Some(tool) = tool.filter(|tool| tool.place == ToolLocation::Here) {
+                    say(UiChunk::DataTool { id: call.id.clone(), data: tool_data(&call.id, &tool) });
                 }
             }
             TurnEvent::Progress { id, progress } => {
@@ -95,56 +95,56 @@ impl UiWriter {
                 say(UiChunk::DataProgress { transient: true, data });
             }
             // Of a client's call nothing is said: its client will.
-            TurnEvent::CallEnds { id, .. } if self.of_client.contains(&id) => {}
-            TurnEvent::CallEnds { id, end } => say(ended(id, &end)),
+            TurnEvent::CallEnds { id, .. } if self.client_call_ids.contains(&id) => {}
+            TurnEvent::CallEnds { id, end } => say(call_end_chunk(id, &end)),
             TurnEvent::StepEnds { .. } => {
-                self.close(&mut say);
+                self.close_block(&mut say);
                 say(UiChunk::FinishStep);
             }
-            TurnEvent::Ends(finish) => finished(&finish, &mut say),
+            TurnEvent::Ends(finish) => write_finish(&finish, &mut say),
         }
         out
     }
 
     /// What a stream ends with.
-    pub(super) const fn end() -> &'static str {
+    pub(super) const fn done_marker() -> &'static str {
         DONE
     }
 
     /// The id of what is open, opened where it is not.
-    fn open(&mut self, kind: Kind, say: &mut impl FnMut(UiChunk)) -> String {
+    fn open_block(&mut self, kind: BlockKind, say: &mut impl FnMut(UiChunk)) -> String {
         if let Some(open) = self.open.as_ref().filter(|open| open.kind == kind) {
             return open.id.clone();
         }
-        self.close(say);
+        self.close_block(say);
         self.texts += 1;
         let id = format!("t{}", self.texts);
         say(match kind {
-            Kind::Text => UiChunk::TextStart { id: id.clone() },
-            Kind::Reasoning => UiChunk::ReasoningStart { id: id.clone() },
+            BlockKind::Text => UiChunk::TextStart { id: id.clone() },
+            BlockKind::Reasoning => UiChunk::ReasoningStart { id: id.clone() },
         });
-        self.open = Some(Open { kind, id: id.clone() });
+        self.open = Some(OpenBlock { kind, id: id.clone() });
         id
     }
 
-    fn close(&mut self, say: &mut impl FnMut(UiChunk)) {
+    fn close_block(&mut self, say: &mut impl FnMut(UiChunk)) {
         match self.open.take() {
-            Some(Open { kind: Kind::Text, id }) => say(UiChunk::TextEnd { id }),
-            Some(Open { kind: Kind::Reasoning, id }) => say(UiChunk::ReasoningEnd { id }),
+            Some(OpenBlock { kind: BlockKind::Text, id }) => say(UiChunk::TextEnd { id }),
+            Some(OpenBlock { kind: BlockKind::Reasoning, id }) => say(UiChunk::ReasoningEnd { id }),
             None => {}
         }
     }
 }
 
 /// Whether a call is the server's. One of a tool that is not there is, because the client has nothing to run either.
-fn here(tool: Option<&Arc<Offered>>) -> Option<bool> {
+fn server_executed(tool: Option<&Arc<TurnTool>>) -> Option<bool> {
     match tool.map(|tool| tool.place) {
-        Some(Place::Client) => None,
-        Some(Place::Here) | None => Some(true),
+        Some(ToolLocation::Client) => None,
+        Some(ToolLocation::Here) | None => Some(true),
     }
 }
 
-fn about(call: &str, tool: &Offered) -> ToolData {
+fn tool_data(call: &str, tool: &TurnTool) -> ToolData {
     let about = tool.about.clone();
     ToolData {
         tool_call_id: call.to_owned(),
@@ -155,11 +155,11 @@ fn about(call: &str, tool: &Offered) -> ToolData {
     }
 }
 
-fn ended(tool_call_id: String, end: &CallEnd) -> UiChunk {
+fn call_end_chunk(tool_call_id: String, end: &CallEnd) -> UiChunk {
     let provider_executed = Some(true);
     match end {
         CallEnd::Done(result) if !result.mcp.is_error() => {
-            UiChunk::ToolOutputAvailable { tool_call_id, output: output(result), provider_executed }
+            UiChunk::ToolOutputAvailable { tool_call_id, output: result_output(result), provider_executed }
         }
         CallEnd::Done(result) => {
             UiChunk::ToolOutputError { tool_call_id, error_text: result.mcp.all_text(), provider_executed }
@@ -171,42 +171,48 @@ fn ended(tool_call_id: String, end: &CallEnd) -> UiChunk {
 }
 
 /// A result for the screen, and for the model when it comes back.
-pub(super) fn output(result: &ToolResult) -> Box<RawValue> {
+pub(super) fn result_output(result: &ToolResult) -> Box<RawValue> {
     let parts = result.mcp.parts();
     let text = result.mcp.all_text();
     let only_text = parts.content.iter().all(|block| is_text(block));
-    ui::output_of((only_text && !text.is_empty()).then_some(&text), parts.structured_content, &parts.content)
+    ui::client_output(
+        (only_text && !text.is_empty()).then_some(&text),
+        parts.structured_content,
+        &parts.content,
+    )
 }
 
 fn is_text(block: &RawValue) -> bool {
     #[derive(Deserialize)]
-    struct Kind<'a> {
+    struct ContentBlockType<'a> {
         #[serde(borrow)]
         r#type: Cow<'a, str>,
     }
-    serde_json::from_str::<Kind<'_>>(block.get()).is_ok_and(|kind| kind.r#type == "text")
+    serde_json::from_str::<ContentBlockType<'_>>(block.get()).is_ok_and(|kind| kind.r#type == "text")
 }
 
-fn finished(finish: &Finish, say: &mut impl FnMut(UiChunk)) {
-    if let Finish::Failed(error) = finish {
+fn write_finish(finish: &TurnEndReason, say: &mut impl FnMut(UiChunk)) {
+    if let TurnEndReason::Failed(error) = finish {
         return say(UiChunk::Error { error_text: error.text.clone() });
     }
-    if let Finish::Budget(bound) = finish {
-        let data =
-            NoticeData { code: words::code(*bound).to_owned(), message: words::bound(*bound).to_owned() };
+    if let TurnEndReason::Budget(bound) = finish {
+        let data = NoticeData {
+            code: limit_text::limit_code(*bound).to_owned(),
+            message: limit_text::limit_message(*bound).to_owned(),
+        };
         say(UiChunk::DataNotice { data });
     }
-    say(UiChunk::Finish { finish_reason: reason(finish) });
+    say(UiChunk::Finish { finish_reason: finish_reason(finish) });
 }
 
 /// Why an answer ended, in the words of the AI SDK.
-pub(super) const fn reason(finish: &Finish) -> FinishReason {
+pub(super) const fn finish_reason(finish: &TurnEndReason) -> FinishReason {
     match finish {
-        Finish::Stop => FinishReason::Stop,
-        Finish::ClientCalls => FinishReason::ToolCalls,
-        Finish::Length => FinishReason::Length,
-        Finish::Filtered => FinishReason::ContentFilter,
-        Finish::Budget(_) | Finish::Cancelled => FinishReason::Other,
-        Finish::Failed(_) => FinishReason::Error,
+        TurnEndReason::Stop => FinishReason::Stop,
+        TurnEndReason::ClientCalls => FinishReason::ToolCalls,
+        TurnEndReason::Length => FinishReason::Length,
+        TurnEndReason::Filtered => FinishReason::ContentFilter,
+        TurnEndReason::Budget(_) | TurnEndReason::Cancelled => FinishReason::Other,
+        TurnEndReason::Failed(_) => FinishReason::Error,
     }
 }

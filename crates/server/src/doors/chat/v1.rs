@@ -2,68 +2,70 @@
 
 use serde_json::{Value, json};
 use toolyard_agent::{
-    event::{CallEnd, Finish, TurnEvent},
-    message::Call,
-    model::Usage,
-    tools::{Offered, Place},
+    event::{CallEnd, TurnEndReason, TurnEvent},
+    message::ModelToolCall,
+    model::ModelUsage,
+    tools::{ToolLocation, TurnTool},
 };
 use toolyard_protocol::{
     chat::{
         FinishReason,
-        v1::{self, Code, line},
+        v1::{self, V1Code, v1_line},
     },
     raw::to_raw,
 };
 
 use super::{
-    ui::{output, reason},
-    words,
+    limit_text,
+    ui::{finish_reason, result_output},
 };
 
 /// Writes lines.
 #[derive(Debug)]
 pub(super) struct V1Writer {
     message_id: String,
-    usage: Usage,
+    usage: ModelUsage,
     /// Calls that the client has heard of, whole or not.
-    known: Vec<String>,
+    announced_call_ids: Vec<String>,
     /// Calls that the client runs: nothing is said of their end.
-    of_client: Vec<String>,
+    client_call_ids: Vec<String>,
     /// Whether the step that is open, or ended last, has calls with an end: such a step must not be the last one, because
     /// clients ask again after it.
-    called: bool,
-    calls_client: bool,
+    step_has_results: bool,
+    has_client_calls: bool,
 }
 
 impl V1Writer {
     pub(super) fn new(message_id: String) -> Self {
         Self {
             message_id,
-            usage: Usage::default(),
-            known: Vec::new(),
-            of_client: Vec::new(),
-            called: false,
-            calls_client: false,
+            usage: ModelUsage::default(),
+            announced_call_ids: Vec::new(),
+            client_call_ids: Vec::new(),
+            step_has_results: false,
+            has_client_calls: false,
         }
     }
 
     /// What an event becomes.
-    pub(super) fn write(&mut self, event: TurnEvent) -> String {
+    pub(super) fn write_event(&mut self, event: TurnEvent) -> String {
         match event {
             TurnEvent::StepBegins => {
-                self.called = false;
-                line(Code::StartStep, &json!({ "messageId": self.message_id }))
+                self.step_has_results = false;
+                v1_line(V1Code::StartStep, &json!({ "messageId": self.message_id }))
             }
             TurnEvent::Text(text) => v1::text_lines(&text),
-            TurnEvent::Reasoning(text) => line(Code::Reasoning, &text),
-            TurnEvent::CallBegins { id, name, .. } => self.begins(&id, &name),
+            TurnEvent::Reasoning(text) => v1_line(V1Code::Reasoning, &text),
+            TurnEvent::CallBegins { id, name, .. } => self.write_call_start(&id, &name),
             TurnEvent::CallText { id, text } => {
-                line(Code::ToolCallDelta, &json!({ "toolCallId": id, "argsTextDelta": text }))
+                v1_line(V1Code::ToolCallDelta, &json!({ "toolCallId": id, "argsTextDelta": text }))
             }
-            TurnEvent::Called { call, tool: Some(tool) } => self.called(call, &tool),
+            TurnEvent::Called { call, tool: Some(tool) } => self.write_call(call, &tool),
             // Nobody runs it. These clients run whatever they are told is called, so they are told of its end only.
-            TurnEvent::Called { call, tool: None } if self.known.contains(&call.id) => String::new(),
-            TurnEvent::Called { call, tool: None } => self.begins(&call.id, &call.name),
+            TurnEvent::Called { call, tool: None } if self.announced_call_ids.contains(&call.id) => {
+                String::new()
+            }
+            TurnEvent::Called { call, tool: None } => self.write_call_start(&call.id, &call.name),
             TurnEvent::Progress { id, progress } => {
                 let mut told = json!({ "type": "progress", "toolCallId": id });
                 if let (Some(told), Ok(Value::Object(more))) =
@@ -71,80 +73,89 @@ impl V1Writer {
                 {
                     told.extend(more);
                 }
-                line(Code::Data, &json!([told]))
+                v1_line(V1Code::Data, &json!([told]))
             }
-            TurnEvent::CallEnds { id, .. } if self.of_client.contains(&id) => String::new(),
+            TurnEvent::CallEnds { id, .. } if self.client_call_ids.contains(&id) => String::new(),
             TurnEvent::CallEnds { id, end } => {
-                self.called = true;
+                self.step_has_results = true;
                 let result = match &end {
-                    CallEnd::Done(result) if !result.mcp.is_error() => output(result),
+                    CallEnd::Done(result) if !result.mcp.is_error() => result_output(result),
                     CallEnd::Done(result) => to_raw(&json!({ "error": result.mcp.all_text() })),
                     CallEnd::Failed(error) => to_raw(&json!({ "error": error.for_model })),
                 };
-                line(Code::ToolResult, &json!({ "toolCallId": id, "result": result }))
+                v1_line(V1Code::ToolResult, &json!({ "toolCallId": id, "result": result }))
             }
-            TurnEvent::StepEnds { usage, goes_on } => {
+            TurnEvent::StepEnds { usage, continues: goes_on } => {
                 self.usage += usage.unwrap_or_default();
-                let finish_reason =
-                    if goes_on || self.calls_client { FinishReason::ToolCalls } else { FinishReason::Stop };
-                self.step_ends(finish_reason, usage.unwrap_or_default())
+                let finish_reason = if goes_on || self.has_client_calls {
+                    FinishReason::ToolCalls
+                } else {
+                    FinishReason::Stop
+                };
+                self.write_step_end(finish_reason, usage.unwrap_or_default())
             }
-            TurnEvent::Ends(finish) => self.ends(&finish),
+            TurnEvent::Ends(finish) => self.write_finish(&finish),
         }
     }
 
-    fn begins(&mut self, id: &str, name: &str) -> String {
-        self.known.push(id.to_owned());
-        line(Code::ToolCallStart, &json!({ "toolCallId": id, "toolName": name }))
+    fn write_call_start(&mut self, id: &str, name: &str) -> String {
+        self.announced_call_ids.push(id.to_owned());
+        v1_line(V1Code::ToolCallStart, &json!({ "toolCallId": id, "toolName": name }))
     }
 
-    fn called(&mut self, call: Call, tool: &Offered) -> String {
+    fn write_call(&mut self, call: ModelToolCall, tool: &TurnTool) -> String {
         // An object, as the client's parser wants it.
         let is_object = call.arguments.get().starts_with('{');
         let arguments = if is_object { call.arguments } else { to_raw(&json!({})) };
         let said = json!({ "toolCallId": call.id, "toolName": call.name, "args": arguments });
-        let said = line(Code::ToolCall, &said);
+        let said = v1_line(V1Code::ToolCall, &said);
         match tool.place {
-            Place::Client => {
-                self.of_client.push(call.id);
-                self.calls_client = true;
+            ToolLocation::Client => {
+                self.client_call_ids.push(call.id);
+                self.has_client_calls = true;
                 said
             }
-            Place::Here => {
-                self.called = true;
+            ToolLocation::Here => {
+                self.step_has_results = true;
                 let about = &tool.about;
                 let about = json!([{ "type": "tool", "toolCallId": call.id, "name": about.name, "title": about.title,
                     "app": about.app, "icon": about.icon }]);
-                said + &line(Code::Data, &about)
+                said + &v1_line(V1Code::Data, &about)
             }
         }
     }
 
-    fn step_ends(&self, finish_reason: FinishReason, usage: Usage) -> String {
-        line(Code::FinishStep, &v1::Finish { finish_reason, usage: tokens(usage), is_continued: Some(false) })
+    fn write_step_end(&self, finish_reason: FinishReason, usage: ModelUsage) -> String {
+        v1_line(
+            V1Code::FinishStep,
+            &v1::V1Finish { finish_reason, usage: token_usage(usage), is_continued: Some(false) },
+        )
     }
 
-    fn ends(&self, finish: &Finish) -> String {
-        if let Finish::Failed(error) = finish {
-            return line(Code::Error, &error.text);
+    fn write_finish(&self, finish: &TurnEndReason) -> String {
+        if let TurnEndReason::Failed(error) = finish {
+            return v1_line(V1Code::Error, &error.text);
         }
         let mut said = String::new();
-        if self.called && !self.calls_client {
-            said += &line(Code::StartStep, &json!({ "messageId": self.message_id }));
-            if let Finish::Budget(bound) = finish {
-                said += &v1::text_lines(words::bound(*bound));
+        if self.step_has_results && !self.has_client_calls {
+            said += &v1_line(V1Code::StartStep, &json!({ "messageId": self.message_id }));
+            if let TurnEndReason::Budget(bound) = finish {
+                said += &v1::text_lines(limit_text::limit_message(*bound));
             }
-            said += &self.step_ends(reason(finish), Usage::default());
-        } else if let Finish::Budget(bound) = finish {
-            let notice =
-                json!([{ "type": "notice", "code": words::code(*bound), "message": words::bound(*bound) }]);
-            said += &line(Code::Data, &notice);
+            said += &self.write_step_end(finish_reason(finish), ModelUsage::default());
+        } else if let TurnEndReason::Budget(bound) = finish {
+            let notice = json!([{ "type": "notice", "code": limit_text::limit_code(*bound), "message": limit_text::limit_message(*bound) }]);
+            said += &v1_line(V1Code::Data, &notice);
         }
-        let end = v1::Finish { finish_reason: reason(finish), usage: tokens(self.usage), is_continued: None };
-        said + &line(Code::Finish, &end)
+        let end = v1::V1Finish {
+            finish_reason: finish_reason(finish),
+            usage: token_usage(self.usage),
+            is_continued: None,
+        };
+        said + &v1_line(V1Code::Finish, &end)
     }
 }
 
-const fn tokens(usage: Usage) -> v1::Usage {
-    v1::Usage { prompt_tokens: usage.input, completion_tokens: usage.output }
+const fn token_usage(usage: ModelUsage) -> v1::V1Usage {
+    v1::V1Usage { prompt_tokens: usage.input, completion_tokens: usage.output }
 }

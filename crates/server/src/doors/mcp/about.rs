@@ -3,15 +3,15 @@
 use serde_json::{Value, json, value::RawValue};
 use toolyard_core::{CatalogView, catalog::LIST_TTL_MS};
 use toolyard_protocol::{
-    mcp::{Revision, RpcError, meta},
+    mcp::{McpRevision, RpcError, meta},
     raw::{RawFields, to_raw},
 };
 
 use super::{
-    client::{Client, askable},
-    params::Params,
+    client::{McpClientContext, askable_capabilities},
+    params::RpcParams,
 };
-use crate::{auth::ActingFor, state::AppState};
+use crate::{auth::CallerContext, state::ServerState};
 
 /// For the model: what this server is.
 const INSTRUCTIONS: &str = "Tools of this user's apps, devices and connected servers. A tool's name begins with the app \
@@ -22,7 +22,7 @@ fn server_info() -> Value {
 }
 
 /// What every user's server can do. The same for all: apps and upstreams come and go while a client is connected.
-fn capabilities() -> Value {
+fn server_capabilities() -> Value {
     json!({
         "tools": { "listChanged": true },
         "prompts": { "listChanged": true },
@@ -33,12 +33,12 @@ fn capabilities() -> Value {
 }
 
 /// `server/discover`
-pub(super) fn discover() -> Box<RawValue> {
-    let supported: Vec<&str> = Revision::SERVED.map(Revision::as_str).to_vec();
+pub(super) fn discover_result() -> Box<RawValue> {
+    let supported: Vec<&str> = McpRevision::SERVED.map(McpRevision::as_str).to_vec();
     to_raw(&json!({
         "resultType": "complete",
         "supportedVersions": supported,
-        "capabilities": capabilities(),
+        "capabilities": server_capabilities(),
         "instructions": INSTRUCTIONS,
         "ttlMs": LIST_TTL_MS,
         "cacheScope": "private",
@@ -47,25 +47,34 @@ pub(super) fn discover() -> Box<RawValue> {
 }
 
 /// `initialize`: the client that it opens, and the answer.
-pub(super) fn initialize(who: ActingFor, params: &Params) -> Result<(Client, Box<RawValue>), RpcError> {
-    let wished: String = params.need("protocolVersion")?;
+pub(super) fn accept_handshake(
+    who: CallerContext,
+    params: &RpcParams,
+) -> Result<(McpClientContext, Box<RawValue>), RpcError> {
+    let wished: String = params.required("protocolVersion")?;
     let declared: RawFields = params.get("capabilities")?.unwrap_or_default();
-    let revision = Revision::served(&wished).filter(|revision| !revision.is_modern());
-    let revision = revision.unwrap_or(Revision::NEWEST_HANDSHAKE);
+    let revision = McpRevision::parse_served(&wished).filter(|revision| !revision.is_modern());
+    let revision = revision.unwrap_or(McpRevision::NEWEST_HANDSHAKE);
     let answer = to_raw(&json!({
         "protocolVersion": revision.as_str(),
-        "capabilities": capabilities(),
+        "capabilities": server_capabilities(),
         "serverInfo": server_info(),
         "instructions": INSTRUCTIONS,
     }));
-    let client = Client { who, revision, declared: askable(&declared), log_level: None, session: None };
+    let client = McpClientContext {
+        who,
+        revision,
+        declared: askable_capabilities(&declared),
+        log_level: None,
+        session: None,
+    };
     Ok((client, answer))
 }
 
 /// What the client can see.
-pub(super) async fn view(state: &AppState, who: &ActingFor) -> Result<CatalogView, RpcError> {
+pub(super) async fn client_view(state: &ServerState, who: &CallerContext) -> Result<CatalogView, RpcError> {
     state.catalog.view(&who.user, who.scope.clone()).await.map_err(|error| {
         tracing::error!(%error, "the store failed under a request");
-        RpcError::internal()
+        RpcError::internal_error()
     })
 }

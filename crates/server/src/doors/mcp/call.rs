@@ -9,26 +9,26 @@ use tokio::{
     time::{Duration, Instant},
 };
 use toolyard_core::{
-    CallOwner, Door, Reply, ToolCall,
-    ports::{CallerAbilities, Notice, NoticeSink, Question},
+    CallOwner, CallReply, Door, ToolCall,
+    ports::{CallNotice, CallerAbilities, NoticeSink, SourceQuestion},
 };
 use toolyard_protocol::{
     InvalidName, JsonLine, ToolRef,
-    call::Progress,
+    call::CallProgress,
     mcp::{RpcError, message, meta, method},
     raw::to_raw,
     result::McpResult,
 };
 
 use super::{
-    awaited::Of,
-    client::{Client, wants},
-    params::Params,
+    client::{McpClientContext, should_send_log},
+    params::RpcParams,
     questions, reply,
+    request_state::SealedRequest,
 };
 use crate::{
-    calls::{self, Asked},
-    state::AppState,
+    calls::{self, CallRequest},
+    state::ServerState,
 };
 
 /// News that wait for a slow client; more are dropped.
@@ -40,50 +40,52 @@ const PROGRESS_BURST: u32 = 32;
 const PROGRESS_EVERY: Duration = Duration::from_millis(50);
 
 /// Where messages before the answer go.
-pub(super) type Out = mpsc::Sender<JsonLine>;
+pub(super) type MessageSender = mpsc::Sender<JsonLine>;
 
 /// `tools/call`
-pub(super) async fn call(
-    state: &AppState,
-    client: &Client,
-    params: &Params,
-    out: &Out,
+pub(super) async fn call_tool(
+    state: &ServerState,
+    client: &McpClientContext,
+    params: &RpcParams,
+    out: &MessageSender,
 ) -> Result<Box<RawValue>, RpcError> {
-    let name: String = params.need("name")?;
-    let tool: ToolRef =
-        name.parse().map_err(|error: InvalidName| RpcError::params(format!("Unknown tool: {error}")))?;
+    let name: String = params.required("name")?;
+    let tool: ToolRef = name
+        .parse()
+        .map_err(|error: InvalidName| RpcError::invalid_params(format!("Unknown tool: {error}")))?;
     let arguments = params.raw("arguments");
-    let of = Of { owner: &client.who.owner(), method: method::TOOLS_CALL, name: &name, arguments };
-    let input = of.input(params, state.clock.now(), &*state.secrets)?;
-    let (mut relay, notices, abilities) = Relay::new(state, client, params, out);
-    let mut asked = asked(params, notices, abilities)?;
+    let of =
+        SealedRequest { owner: &client.who.call_owner(), method: method::TOOLS_CALL, name: &name, arguments };
+    let input = of.read_input(params, state.clock.now(), &*state.secrets)?;
+    let (mut relay, notices, abilities) = CallRelay::new(state, client, params, out);
+    let mut asked = call_options(params, notices, abilities)?;
     asked.input = input;
     let modern = client.is_modern();
     let call = ToolCall { name: tool, arguments: arguments.map(RawValue::to_owned) };
-    let running = match calls::start(state, client.who.clone(), call, asked).await {
+    let running = match calls::start_call(state, client.who.clone(), call, asked).await {
         Ok(running) => running,
-        Err(error) => return reply::failed(&error, modern),
+        Err(error) => return reply::error_reply(&error, modern),
     };
-    match relay.until(running.outcome()).await {
-        Ok(Reply::Done(result)) => Ok(reply::done(&result, modern)),
-        Ok(Reply::AwaitingInput(awaited)) if modern => {
-            Ok(of.result(&awaited, state.clock.now(), &*state.secrets))
+    match relay.relay_until(running.outcome()).await {
+        Ok(CallReply::Done(result)) => Ok(reply::result_reply(&result, modern)),
+        Ok(CallReply::AwaitingInput(awaited)) if modern => {
+            Ok(of.input_required_result(&awaited, state.clock.now(), &*state.secrets))
         }
-        Ok(Reply::AwaitingInput(_)) => {
+        Ok(CallReply::AwaitingInput(_)) => {
             let text = "This tool asks for input that this client cannot give.";
-            Ok(reply::with_type(McpResult::error(text).raw(), modern))
+            Ok(reply::with_result_type(McpResult::from_error_text(text).raw(), modern))
         }
-        Err(error) => reply::failed(&error, modern),
+        Err(error) => reply::error_reply(&error, modern),
     }
 }
 
 /// What the request says beside what is called.
-pub(super) fn asked(
-    params: &Params,
+pub(super) fn call_options(
+    params: &RpcParams,
     notices: NoticeSink,
     abilities: CallerAbilities,
-) -> Result<Asked, RpcError> {
-    let mut asked = Asked::through(Door::Mcp).telling(notices);
+) -> Result<CallRequest, RpcError> {
+    let mut asked = CallRequest::new(Door::Mcp).with_notices(notices);
     asked.abilities = abilities;
     asked.parent = params.meta_text(meta::TRACEPARENT).and_then(|text| text.parse().ok());
     for name in [meta::TRACESTATE, meta::BAGGAGE] {
@@ -92,32 +94,32 @@ pub(super) fn asked(
     if let Some(key) = params.meta_text(meta::IDEMPOTENCY_KEY) {
         let place = format!("params._meta[\"{}\"]", meta::IDEMPOTENCY_KEY);
         let key = calls::checked_key(&key);
-        asked.key = Some(key.ok_or_else(|| RpcError::params(calls::bad_key(&place).for_model))?);
+        asked.key = Some(key.ok_or_else(|| RpcError::invalid_params(calls::bad_key(&place).for_model))?);
     }
     Ok(asked)
 }
 
 /// Carries what a source says while it works to the client.
-pub(super) struct Relay<'a> {
-    state: &'a AppState,
+pub(super) struct CallRelay<'a> {
+    state: &'a ServerState,
     owner: CallOwner,
-    out: &'a Out,
+    out: &'a MessageSender,
     token: Option<Arc<RawValue>>,
     log_level: Option<Arc<str>>,
     /// Only where something may come: most calls are plain, and a queue is not free.
-    notices: Option<mpsc::Receiver<Notice>>,
-    questions: Option<mpsc::Receiver<Question>>,
-    asked: questions::Asked,
-    rate: Rate,
-    last: f64,
+    notices: Option<mpsc::Receiver<CallNotice>>,
+    questions: Option<mpsc::Receiver<SourceQuestion>>,
+    open_questions: questions::CallQuestions,
+    rate: ProgressRate,
+    last_progress: f64,
 }
 
-impl<'a> Relay<'a> {
+impl<'a> CallRelay<'a> {
     pub(super) fn new(
-        state: &'a AppState,
-        client: &Client,
-        params: &Params,
-        out: &'a Out,
+        state: &'a ServerState,
+        client: &McpClientContext,
+        params: &RpcParams,
+        out: &'a MessageSender,
     ) -> (Self, NoticeSink, CallerAbilities) {
         let token = params.progress_token();
         // Clients of the handshake revisions get lines of every level until they say otherwise, as servers always did.
@@ -126,88 +128,91 @@ impl<'a> Relay<'a> {
             false => Some(client.log_level.clone().unwrap_or_else(|| "debug".into())),
         };
         let hears = token.is_some() || log_level.is_some();
-        let (sink, notices) = queue(hears, NOTICE_QUEUE);
-        let (ask, questions) = queue(!client.is_modern() && client.declared.is_some(), QUESTION_QUEUE);
+        let (sink, notices) = optional_queue(hears, NOTICE_QUEUE);
+        let (ask, questions) =
+            optional_queue(!client.is_modern() && client.declared.is_some(), QUESTION_QUEUE);
         let abilities = CallerAbilities {
             declared: client.declared.clone(),
             ask,
-            comes_back: client.is_modern(),
+            can_resume: client.is_modern(),
             log_level: log_level.clone(),
         };
         let relay = Self {
             state,
-            owner: client.who.owner(),
+            owner: client.who.call_owner(),
             out,
             token,
             log_level,
             notices,
             questions,
-            asked: state.mcp.questions.of_a_call(),
-            rate: Rate::new(),
-            last: f64::NEG_INFINITY,
+            open_questions: state.mcp.questions.for_call(),
+            rate: ProgressRate::new(),
+            last_progress: f64::NEG_INFINITY,
         };
         (relay, sink.map(NoticeSink::new).unwrap_or_default(), abilities)
     }
 
     /// Waits for the outcome, and relays meanwhile. What was said before the outcome goes out before it.
-    pub(super) async fn until<T>(&mut self, outcome: impl Future<Output = T>) -> T {
+    pub(super) async fn relay_until<T>(&mut self, outcome: impl Future<Output = T>) -> T {
         tokio::pin!(outcome);
         let outcome = loop {
             tokio::select! {
                 biased;
-                Some(notice) = next(&mut self.notices) => self.tell(notice),
-                Some(question) = next(&mut self.questions) => self.ask(question).await,
+                Some(notice) = next_item(&mut self.notices) => self.send_notice(notice),
+                Some(question) = next_item(&mut self.questions) => self.send_question(question).await,
                 outcome = &mut outcome => break outcome,
             }
         };
         while let Some(notice) = self.notices.as_mut().and_then(|notices| notices.try_recv().ok()) {
-            self.tell(notice);
+            self.send_notice(notice);
         }
         outcome
     }
 
-    fn tell(&mut self, notice: Notice) {
+    fn send_notice(&mut self, notice: CallNotice) {
         match notice {
-            Notice::Progress(progress) => self.progress(&progress),
-            Notice::Log(line) if wants(self.log_level.as_deref(), &line) => {
+            CallNotice::Progress(progress) => self.send_progress(&progress),
+            CallNotice::Log(line) if should_send_log(self.log_level.as_deref(), &line) => {
                 let _ = self
                     .out
-                    .try_send(JsonLine::from_json(message::notification(method::MESSAGE, Some(&line))));
+                    .try_send(JsonLine::from_json(message::write_notification(method::MESSAGE, Some(&line))));
             }
-            Notice::Log(_) => {}
+            CallNotice::Log(_) => {}
         }
     }
 
     /// Only with a token, only forward, and not more often than anybody can read.
-    fn progress(&mut self, progress: &Progress) {
+    fn send_progress(&mut self, progress: &CallProgress) {
         let Some(token) = &self.token else { return };
-        if !progress.progress.is_finite() || progress.progress <= self.last || !self.rate.takes_one() {
+        if !progress.progress.is_finite() || progress.progress <= self.last_progress || !self.rate.try_take()
+        {
             return;
         }
-        self.last = progress.progress;
+        self.last_progress = progress.progress;
         let params = ProgressParams {
             progress_token: token,
             progress: progress.progress,
             total: progress.total.filter(|total| total.is_finite()),
             message: progress.message.as_deref(),
         };
-        let progress = message::notification(method::PROGRESS, Some(&to_raw(&params)));
+        let progress = message::write_notification(method::PROGRESS, Some(&to_raw(&params)));
         let _ = self.out.try_send(JsonLine::from_json(progress));
     }
 
-    async fn ask(&mut self, question: Question) {
-        let Question { method, params, answer } = question;
-        let id = self.asked.ask(&self.owner, answer, &*self.state.ids);
-        let _ = self.out.send(JsonLine::from_json(message::request(&id, &method, params.as_deref()))).await;
+    async fn send_question(&mut self, question: SourceQuestion) {
+        let SourceQuestion { method, params, answer } = question;
+        let id = self.open_questions.add_question(&self.owner, answer, &*self.state.ids);
+        let _ =
+            self.out.send(JsonLine::from_json(message::write_request(&id, &method, params.as_deref()))).await;
     }
 }
 
 /// A queue, where it is wanted.
-fn queue<T>(wanted: bool, depth: usize) -> (Option<mpsc::Sender<T>>, Option<mpsc::Receiver<T>>) {
+fn optional_queue<T>(wanted: bool, depth: usize) -> (Option<mpsc::Sender<T>>, Option<mpsc::Receiver<T>>) {
     wanted.then(|| mpsc::channel(depth)).unzip()
 }
 
-async fn next<T>(queue: &mut Option<mpsc::Receiver<T>>) -> Option<T> {
+async fn next_item<T>(queue: &mut Option<mpsc::Receiver<T>>) -> Option<T> {
     match queue {
         Some(queue) => queue.recv().await,
         None => None,
@@ -227,17 +232,17 @@ struct ProgressParams<'a> {
 }
 
 /// A bucket of messages that fills again with time.
-struct Rate {
+struct ProgressRate {
     left: u32,
     since: Instant,
 }
 
-impl Rate {
+impl ProgressRate {
     fn new() -> Self {
         Self { left: PROGRESS_BURST, since: Instant::now() }
     }
 
-    fn takes_one(&mut self) -> bool {
+    fn try_take(&mut self) -> bool {
         let earned = self.since.elapsed().as_millis() / PROGRESS_EVERY.as_millis();
         let earned = u32::try_from(earned).unwrap_or(PROGRESS_BURST);
         if earned > 0 {

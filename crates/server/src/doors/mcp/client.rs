@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use toolyard_protocol::{
-    mcp::{Revision, RpcError},
+    mcp::{McpRevision, RpcError},
     raw::RawFields,
 };
 
-use crate::auth::ActingFor;
+use crate::auth::CallerContext;
 
 /// Largest declaration of what a client can do, in bytes. It travels in session ids.
 const MAX_DECLARED_BYTES: usize = 2 * 1024;
@@ -17,9 +17,9 @@ const ASKABLE: [&str; 3] = ["elicitation", "sampling", "roots"];
 
 /// A client of the door.
 #[derive(Clone)]
-pub(super) struct Client {
-    pub(super) who: ActingFor,
-    pub(super) revision: Revision,
+pub(super) struct McpClientContext {
+    pub(super) who: CallerContext,
+    pub(super) revision: McpRevision,
     /// What sources may ask of it.
     pub(super) declared: Option<Arc<RawValue>>,
     /// From which level on it wants log lines, if at all.
@@ -28,14 +28,14 @@ pub(super) struct Client {
     pub(super) session: Option<Arc<str>>,
 }
 
-impl Client {
+impl McpClientContext {
     pub(super) fn is_modern(&self) -> bool {
         self.revision.is_modern()
     }
 }
 
 /// The part of the declared capabilities that sources may ask for; none where there is none.
-pub(super) fn askable(capabilities: &RawFields) -> Option<Arc<RawValue>> {
+pub(super) fn askable_capabilities(capabilities: &RawFields) -> Option<Arc<RawValue>> {
     let mut askable = RawFields::default();
     for name in ASKABLE.into_iter().rev() {
         if let Some(raw) = capabilities.get(name) {
@@ -50,18 +50,18 @@ pub(super) fn askable(capabilities: &RawFields) -> Option<Arc<RawValue>> {
 const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 /// A log level, if it is one.
-pub(super) fn level(name: &str) -> Result<Arc<str>, RpcError> {
+pub(super) fn parse_log_level(name: &str) -> Result<Arc<str>, RpcError> {
     match LEVELS.iter().find(|level| **level == name) {
         Some(level) => Ok((*level).into()),
-        None => Err(RpcError::params(format!("level: expected one of {}", LEVELS.join(", ")))),
+        None => Err(RpcError::invalid_params(format!("level: expected one of {}", LEVELS.join(", ")))),
     }
 }
 
 /// Whether a line of this level is wanted.
-pub(super) fn wants(wanted: Option<&str>, line: &RawValue) -> bool {
+pub(super) fn should_send_log(wanted: Option<&str>, line: &RawValue) -> bool {
     let rank = |name: &str| LEVELS.iter().position(|level| *level == name);
     let fields: RawFields = serde_json::from_str(line.get()).unwrap_or_default();
-    let level = fields.read::<String>("level").and_then(Result::ok);
+    let level = fields.parse_field::<String>("level").and_then(Result::ok);
     let level = level.as_deref().and_then(rank).unwrap_or(LEVELS.len());
     wanted.and_then(rank).is_some_and(|wanted| level >= wanted)
 }

@@ -8,94 +8,100 @@ use axum::{
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use toolyard_protocol::mcp::{Incoming, RpcError, header, method};
+use toolyard_protocol::mcp::{RpcError, RpcMessage, header, method};
 
 use super::{
     about,
-    answer::answer,
-    client::Client,
+    client::McpClientContext,
+    dispatch::dispatch_request,
     legacy,
-    listen::Stream,
+    listen::ChangeStream,
     metadata, modern,
-    params::Params,
-    sse::{self, Exchange, OUT_QUEUE, refusal},
+    params::RpcParams,
+    sse::{self, McpExchange, OUT_QUEUE, error_response},
 };
 use crate::{
-    auth::{self, ActingFor},
+    auth::{self, CallerContext},
     body,
-    state::AppState,
+    state::ServerState,
 };
 
 /// POST: one message.
-pub(super) async fn post(State(state): State<AppState>, request: Request) -> Response {
-    private(message(state, request).await)
+pub(super) async fn post_mcp(State(state): State<ServerState>, request: Request) -> Response {
+    mark_private(handle_message(state, request).await)
 }
 
-async fn message(state: AppState, request: Request) -> Response {
+async fn handle_message(state: ServerState, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let headers = parts.headers;
-    let who = match who(&state, &headers).await {
+    let who = match authenticate(&state, &headers).await {
         Ok(who) => who,
         Err(refused) => return *refused,
     };
-    let body = match body::mcp(&headers, body, &state).await {
+    let body = match body::read_mcp_body(&headers, body, &state).await {
         Ok(body) => body,
         Err((status, why)) => {
-            return refusal(status, None, &RpcError::new(RpcError::INVALID_REQUEST, why));
+            return error_response(status, None, &RpcError::new(RpcError::INVALID_REQUEST, why));
         }
     };
-    match Incoming::read(&body) {
-        Ok(Incoming::Request { id, method, params }) => {
-            Box::pin(request_of(&state, who, &headers, id, &method, params)).await
+    match RpcMessage::parse(&body) {
+        Ok(RpcMessage::Request { id, method, params }) => {
+            Box::pin(handle_request(&state, who, &headers, id, &method, params)).await
         }
-        Ok(Incoming::Notification { method, params }) => notified(&state, who, &headers, &method, params),
-        Ok(Incoming::Response { id, outcome }) => response_of(&state, who, &headers, id, outcome),
-        Err(refused) => refusal(StatusCode::BAD_REQUEST, refused.id.as_deref(), &refused.error),
+        Ok(RpcMessage::Notification { method, params }) => {
+            handle_notification(&state, who, &headers, &method, params)
+        }
+        Ok(RpcMessage::Response { id, outcome }) => handle_response(&state, who, &headers, id, outcome),
+        Err(refused) => error_response(StatusCode::BAD_REQUEST, refused.id.as_deref(), &refused.error),
     }
 }
 
 /// A client's answer to a question of ours. Only sessions are asked that way.
-fn response_of(
-    state: &AppState,
-    who: ActingFor,
+fn handle_response(
+    state: &ServerState,
+    who: CallerContext,
     headers: &HeaderMap,
     id: Option<&RawValue>,
     outcome: Result<&RawValue, RpcError>,
 ) -> Response {
-    if modern::looks_modern(&Params::default(), Some(headers)) {
+    if modern::looks_modern(&RpcParams::default(), Some(headers)) {
         let text = "clients send no responses in this revision; repeat the request with `inputResponses`";
-        return refusal(StatusCode::BAD_REQUEST, None, &RpcError::new(RpcError::INVALID_REQUEST, text));
+        return error_response(
+            StatusCode::BAD_REQUEST,
+            None,
+            &RpcError::new(RpcError::INVALID_REQUEST, text),
+        );
     }
-    let owner = who.owner();
+    let owner = who.call_owner();
     if headers.contains_key(header::SESSION)
-        && let Err(refused) = legacy::client(state, who, headers, None)
+        && let Err(refused) = legacy::session_client(state, who, headers, None)
     {
         return *refused;
     }
     if let Some(id) = id {
-        state.mcp.questions.answered(&owner, id, outcome);
+        state.mcp.questions.deliver_answer(&owner, id, outcome);
     }
     StatusCode::ACCEPTED.into_response()
 }
 
 /// GET: the stream of a session. Without a handshake there is none.
-pub(super) async fn get(State(state): State<AppState>, headers: HeaderMap) -> Response {
-    let client = match session_of(&state, &headers).await {
+pub(super) async fn get_mcp(State(state): State<ServerState>, headers: HeaderMap) -> Response {
+    let client = match authenticate_session(&state, &headers).await {
         Ok(client) => client,
-        Err(refused) => return private(*refused),
+        Err(refused) => return mark_private(*refused),
     };
-    private(match Stream::of_session(&state, &client).await {
-        Ok(stream) => sse::changes(&state, stream),
-        Err(error) => refusal(StatusCode::TOO_MANY_REQUESTS, None, &error),
+    mark_private(match ChangeStream::for_session(&state, &client).await {
+        Ok(stream) => sse::change_stream_response(&state, stream),
+        Err(error) => error_response(StatusCode::TOO_MANY_REQUESTS, None, &error),
     })
 }
 
 /// DELETE: the end of a session.
-pub(super) async fn delete(State(state): State<AppState>, headers: HeaderMap) -> Response {
-    private(match session_of(&state, &headers).await {
+pub(super) async fn delete_mcp(State(state): State<ServerState>, headers: HeaderMap) -> Response {
+    mark_private(match authenticate_session(&state, &headers).await {
         Ok(client) => {
             if let Some(session) = &client.session {
-                state.mcp.sessions.end(session, state.clock.now());
+                state.mcp.sessions.end_session(session, state.clock.now());
             }
             StatusCode::NO_CONTENT.into_response()
         }
@@ -103,133 +109,146 @@ pub(super) async fn delete(State(state): State<AppState>, headers: HeaderMap) ->
     })
 }
 
-async fn session_of(state: &AppState, headers: &HeaderMap) -> Result<Client, Box<Response>> {
-    let who = who(state, headers).await?;
-    if modern::looks_modern(&Params::default(), Some(headers)) {
+async fn authenticate_session(
+    state: &ServerState,
+    headers: &HeaderMap,
+) -> Result<McpClientContext, Box<Response>> {
+    let who = authenticate(state, headers).await?;
+    if modern::looks_modern(&RpcParams::default(), Some(headers)) {
         let text = "this revision has POST only; listen with `subscriptions/listen`";
-        let mut refused =
-            refusal(StatusCode::METHOD_NOT_ALLOWED, None, &RpcError::new(RpcError::INVALID_REQUEST, text));
+        let mut refused = error_response(
+            StatusCode::METHOD_NOT_ALLOWED,
+            None,
+            &RpcError::new(RpcError::INVALID_REQUEST, text),
+        );
         refused.headers_mut().insert(headers_of::ALLOW, HeaderValue::from_static("POST"));
         return Err(Box::new(refused));
     }
-    legacy::client(state, who, headers, None)
+    legacy::session_client(state, who, headers, None)
 }
 
 /// Whoever acts. A refusal says where to learn how to get in.
-async fn who(state: &AppState, headers: &HeaderMap) -> Result<ActingFor, Box<Response>> {
-    auth::acting_over_mcp(state, headers)
+async fn authenticate(state: &ServerState, headers: &HeaderMap) -> Result<CallerContext, Box<Response>> {
+    auth::caller_from_headers(state, headers)
         .await
-        .map_err(|failure| Box::new(metadata::challenge(state, failure)))
+        .map_err(|failure| Box::new(metadata::challenge_response(state, failure)))
 }
 
-async fn request_of(
-    state: &AppState,
-    who: ActingFor,
+async fn handle_request(
+    state: &ServerState,
+    who: CallerContext,
     headers: &HeaderMap,
     id: &RawValue,
     asked: &str,
     params: Option<&RawValue>,
 ) -> Response {
-    let bad = |error: &RpcError| refusal(StatusCode::BAD_REQUEST, Some(id), error);
-    let params = match Params::read(params) {
+    let bad = |error: &RpcError| error_response(StatusCode::BAD_REQUEST, Some(id), error);
+    let params = match RpcParams::from_raw(params) {
         Ok(params) => params,
         Err(error) => return bad(&error),
     };
     // A handshake is one by its method: some clients already send the headers of the revision that they hope for.
     let handshake = asked == method::INITIALIZE && !modern::looks_modern(&params, None);
     if !handshake && modern::looks_modern(&params, Some(headers)) {
-        let client = modern::client(who, &params, Some(headers));
+        let client = modern::modern_client(who, &params, Some(headers));
         let checked = client.and_then(|client| {
             modern::check_headers(headers, asked, &params)?;
             Ok(client)
         });
         return match checked {
-            Ok(client) => modern_request(state, client, headers, id, asked, params).await,
+            Ok(client) => handle_modern_request(state, client, headers, id, asked, params).await,
             Err(error) => bad(&error),
         };
     }
     if handshake {
-        return match about::initialize(who, &params) {
+        return match about::accept_handshake(who, &params) {
             Ok((client, result)) => {
-                let session = state.mcp.sessions.open(&client, state.clock.now(), &*state.ids);
-                let mut response = sse::json(StatusCode::OK, sse::envelope(id, result.get().as_bytes()));
+                let session = state.mcp.sessions.open_session(&client, state.clock.now(), &*state.ids);
+                let mut response =
+                    sse::json_response(StatusCode::OK, sse::result_envelope(id, result.get().as_bytes()));
                 if let Ok(session) = HeaderValue::try_from(session) {
                     response.headers_mut().insert(header::SESSION, session);
                 }
                 response
             }
-            Err(error) => refusal(StatusCode::OK, Some(id), &error),
+            Err(error) => error_response(StatusCode::OK, Some(id), &error),
         };
     }
-    match legacy::client(state, who, headers, Some(id)) {
-        Ok(client) => exchange(state, client, id, asked, params).respond().await,
+    match legacy::session_client(state, who, headers, Some(id)) {
+        Ok(client) => start_exchange(state, client, id, asked, params).respond().await,
         Err(refused) => *refused,
     }
 }
 
-async fn modern_request(
-    state: &AppState,
-    client: Client,
+async fn handle_modern_request(
+    state: &ServerState,
+    client: McpClientContext,
     headers: &HeaderMap,
     id: &RawValue,
     asked: &str,
-    params: Params,
+    params: RpcParams,
 ) -> Response {
     if asked == method::LISTEN {
         // Nothing is said here but on the stream itself.
         let (out, _nobody) = mpsc::channel(1);
-        return match Stream::listen(state, &client, id, &params, &out).await {
-            Ok(stream) => sse::changes(state, stream),
-            Err(error) => refusal(StatusCode::OK, Some(id), &error),
+        return match ChangeStream::for_listen_request(state, &client, id, &params, &out).await {
+            Ok(stream) => sse::change_stream_response(state, stream),
+            Err(error) => error_response(StatusCode::OK, Some(id), &error),
         };
     }
     if asked == method::TOOLS_CALL
-        && let Err(error) = mirrored(state, &client, headers, &params).await
+        && let Err(error) = check_tool_headers(state, &client, headers, &params).await
     {
-        return refusal(StatusCode::BAD_REQUEST, Some(id), &error);
+        return error_response(StatusCode::BAD_REQUEST, Some(id), &error);
     }
-    exchange(state, client, id, asked, params).respond().await
+    start_exchange(state, client, id, asked, params).respond().await
 }
 
-async fn mirrored(
-    state: &AppState,
-    client: &Client,
+async fn check_tool_headers(
+    state: &ServerState,
+    client: &McpClientContext,
     headers: &HeaderMap,
-    params: &Params,
+    params: &RpcParams,
 ) -> Result<(), RpcError> {
     let Some(name) = params.get::<String>("name").ok().flatten().and_then(|name| name.parse().ok()) else {
         return Ok(());
     };
-    let view = about::view(state, &client.who).await?;
-    match view.find(&name) {
+    let view = about::client_view(state, &client.who).await?;
+    match view.find_tool(&name) {
         Ok(tool) => modern::check_mirrored(headers, tool, params.raw("arguments")),
         Err(_) => Ok(()),
     }
 }
 
 /// The work on a request, with its stream.
-fn exchange(state: &AppState, client: Client, id: &RawValue, asked: &str, params: Params) -> Exchange {
+fn start_exchange(
+    state: &ServerState,
+    client: McpClientContext,
+    id: &RawValue,
+    asked: &str,
+    params: RpcParams,
+) -> McpExchange {
     let (out, said) = mpsc::channel(OUT_QUEUE);
     let (modern, id) = (client.is_modern(), id.to_owned());
-    let under_way = UnderWay::begin(state, &client, &id);
+    let under_way = CancellableRequest::register(state, &client, &id);
     let (state, asked) = (state.clone(), asked.to_owned());
     let work = async move {
-        let answered = answer(&state, &client, &asked, &params, &out);
+        let answered = dispatch_request(&state, &client, &asked, &params, &out);
         tokio::select! {
             answered = answered => answered,
             () = under_way.cancelled() => Err(RpcError::new(RpcError::INVALID_REQUEST, "cancelled by the client")),
         }
     };
-    Exchange { id, work: Box::pin(work), said, modern }
+    McpExchange { id, work: Box::pin(work), messages: said, modern }
 }
 
 /// A request of a session, which a notification can cancel.
-struct UnderWay(Option<(AppState, std::sync::Arc<str>, Box<RawValue>, CancellationToken)>);
+struct CancellableRequest(Option<(ServerState, std::sync::Arc<str>, Box<RawValue>, CancellationToken)>);
 
-impl UnderWay {
-    fn begin(state: &AppState, client: &Client, id: &RawValue) -> Self {
+impl CancellableRequest {
+    fn register(state: &ServerState, client: &McpClientContext, id: &RawValue) -> Self {
         Self(client.session.as_ref().map(|session| {
-            let cancel = state.mcp.sessions.begin(session, id);
+            let cancel = state.mcp.sessions.begin_request(session, id);
             (state.clone(), session.clone(), id.to_owned(), cancel)
         }))
     }
@@ -242,38 +261,39 @@ impl UnderWay {
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for CancellableRequest {
     fn drop(&mut self) {
         if let Some((state, session, id, _)) = &self.0 {
-            state.mcp.sessions.finish(session, id);
+            state.mcp.sessions.finish_request(session, id);
         }
     }
 }
 
 /// Notifications are taken and mostly need nothing.
-fn notified(
-    state: &AppState,
-    who: ActingFor,
+fn handle_notification(
+    state: &ServerState,
+    who: CallerContext,
     headers: &HeaderMap,
     told: &str,
     params: Option<&RawValue>,
 ) -> Response {
     if headers.contains_key(header::SESSION) {
-        let client = match legacy::client(state, who, headers, None) {
+        let client = match legacy::session_client(state, who, headers, None) {
             Ok(client) => client,
             Err(refused) => return *refused,
         };
-        if let (method::CANCELLED, Some(session), Ok(params)) = (told, &client.session, Params::read(params))
+        if let (method::CANCELLED, Some(session), Ok(params)) =
+            (told, &client.session, RpcParams::from_raw(params))
             && let Some(id) = params.raw("requestId")
         {
-            state.mcp.sessions.cancel(session, id);
+            state.mcp.sessions.cancel_request(session, id);
         }
     }
     StatusCode::ACCEPTED.into_response()
 }
 
 /// What one user gets must not be kept for another.
-fn private(mut response: Response) -> Response {
+fn mark_private(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(headers_of::VARY, HeaderValue::from_static("Authorization, X-User-Id"));
     headers.insert(headers_of::CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -6,7 +6,7 @@ use serde_json::{json, value::RawValue};
 use toolyard_core::{
     CatalogView, ToolError,
     catalog::AppHead,
-    ports::{Passed, PassedMethod, PassedReply},
+    ports::{ForwardedMethod, ForwardedReply, ForwardedRequest},
 };
 use toolyard_protocol::{
     ErrorCode,
@@ -16,75 +16,84 @@ use toolyard_protocol::{
 
 use super::{
     about,
-    awaited::Of,
-    call::{Out, Relay, asked},
-    client::Client,
-    params::Params,
+    call::{CallRelay, MessageSender, call_options},
+    client::McpClientContext,
+    params::RpcParams,
     reply,
+    request_state::SealedRequest,
     session::{MAX_SUBSCRIBED_BYTES, MAX_SUBSCRIPTIONS},
 };
-use crate::{calls, state::AppState};
+use crate::{calls, state::ServerState};
 
 /// `prompts/get`
 pub(super) async fn get_prompt(
-    state: &AppState,
-    client: &Client,
-    params: &Params,
-    out: &Out,
+    state: &ServerState,
+    client: &McpClientContext,
+    params: &RpcParams,
+    out: &MessageSender,
 ) -> Result<Box<RawValue>, RpcError> {
-    let name: String = params.need("name")?;
-    let view = about::view(state, &client.who).await?;
-    let unknown = || RpcError::params(format!("Unknown prompt: {}", shown(&name)));
-    let prompt = view.prompt(&name).ok_or_else(unknown)?;
-    let passed = Passed {
-        method: PassedMethod::GetPrompt,
+    let name: String = params.required("name")?;
+    let view = about::client_view(state, &client.who).await?;
+    let unknown = || RpcError::invalid_params(format!("Unknown prompt: {}", truncate_text(&name)));
+    let prompt = view.find_prompt(&name).ok_or_else(unknown)?;
+    let passed = ForwardedRequest {
+        method: ForwardedMethod::GetPrompt,
         name: prompt.remote.to_string(),
-        params: params.passed("name", &to_raw(&*prompt.remote)),
+        params: params.to_source_params("name", &to_raw(&*prompt.remote)),
     };
-    let of = Of {
-        owner: &client.who.owner(),
+    let of = SealedRequest {
+        owner: &client.who.call_owner(),
         method: method::PROMPTS_GET,
         name: &name,
         arguments: params.raw("arguments"),
     };
-    let got = pass(state, client, params, out, &prompt.app, passed, &of).await;
-    got.map_err(|error| if is_missing(&error) { unknown() } else { error })
+    let got = pass_request(state, client, params, out, &prompt.app, passed, &of).await;
+    got.map_err(|error| if is_not_found(&error) { unknown() } else { error })
 }
 
 /// `resources/read`
 pub(super) async fn read_resource(
-    state: &AppState,
-    client: &Client,
-    params: &Params,
-    out: &Out,
+    state: &ServerState,
+    client: &McpClientContext,
+    params: &RpcParams,
+    out: &MessageSender,
 ) -> Result<Box<RawValue>, RpcError> {
-    let wanted: String = params.need("uri")?;
-    let view = about::view(state, &client.who).await?;
-    let (app, remote) = view.resource(&wanted).ok_or_else(|| no_resource(client, &wanted))?;
-    let passed = Passed {
-        method: PassedMethod::ReadResource,
-        params: params.passed("uri", &to_raw(&remote)),
+    let wanted: String = params.required("uri")?;
+    let view = about::client_view(state, &client.who).await?;
+    let (app, remote) = view.find_resource(&wanted).ok_or_else(|| resource_not_found(client, &wanted))?;
+    let passed = ForwardedRequest {
+        method: ForwardedMethod::ReadResource,
+        params: params.to_source_params("uri", &to_raw(&remote)),
         name: remote.clone(),
     };
-    let of =
-        Of { owner: &client.who.owner(), method: method::RESOURCES_READ, name: &wanted, arguments: None };
-    let read = pass(state, client, params, out, &app.head, passed, &of).await;
+    let of = SealedRequest {
+        owner: &client.who.call_owner(),
+        method: method::RESOURCES_READ,
+        name: &wanted,
+        arguments: None,
+    };
+    let read = pass_request(state, client, params, out, &app.head, passed, &of).await;
     match read {
-        Ok(result) => Ok(as_listed(&result, &remote, &wanted, client)),
-        Err(error) if is_missing(&error) => Err(no_resource(client, &wanted)),
+        Ok(result) => Ok(with_listed_uris(&result, &remote, &wanted, client)),
+        Err(error) if is_not_found(&error) => Err(resource_not_found(client, &wanted)),
         Err(error) => Err(error),
     }
 }
 
 /// The contents under the URI that was asked for, with the hints on caching that modern clients need.
-fn as_listed(result: &RawValue, remote: &str, wanted: &str, client: &Client) -> Box<RawValue> {
+fn with_listed_uris(
+    result: &RawValue,
+    remote: &str,
+    wanted: &str,
+    client: &McpClientContext,
+) -> Box<RawValue> {
     let mut fields: RawFields = serde_json::from_str(result.get()).unwrap_or_default();
-    let prefix = uri::unmapped(wanted).filter(|(_, inner)| inner == remote).map(|(package, _)| package);
-    if let Some(Ok(contents)) = fields.read::<Vec<RawFields>>("contents") {
+    let prefix = uri::unmap_uri(wanted).filter(|(_, inner)| inner == remote).map(|(package, _)| package);
+    if let Some(Ok(contents)) = fields.parse_field::<Vec<RawFields>>("contents") {
         let renamed = contents.into_iter().map(|mut content| {
-            let own = content.read::<String>("uri").and_then(Result::ok);
+            let own = content.parse_field::<String>("uri").and_then(Result::ok);
             if let (Some(package), Some(own)) = (&prefix, own)
-                && let Some(mapped) = uri::mapped(package, &own)
+                && let Some(mapped) = uri::map_uri(package, &own)
             {
                 content.set("uri", to_raw(&mapped));
             }
@@ -103,70 +112,77 @@ fn as_listed(result: &RawValue, remote: &str, wanted: &str, client: &Client) -> 
 }
 
 /// `completion/complete`
-pub(super) async fn complete(
-    state: &AppState,
-    client: &Client,
-    params: &Params,
-    out: &Out,
+pub(super) async fn complete_argument(
+    state: &ServerState,
+    client: &McpClientContext,
+    params: &RpcParams,
+    out: &MessageSender,
 ) -> Result<Box<RawValue>, RpcError> {
-    let mut reference: RawFields = params.need("ref")?;
+    let mut reference: RawFields = params.required("ref")?;
     let kind: String = reference
-        .read("type")
+        .parse_field("type")
         .and_then(Result::ok)
-        .ok_or_else(|| RpcError::params("params.ref.type: missing"))?;
-    let view = about::view(state, &client.who).await?;
+        .ok_or_else(|| RpcError::invalid_params("params.ref.type: missing"))?;
+    let view = about::client_view(state, &client.who).await?;
     let member = match kind.as_str() {
         "ref/prompt" => "name",
         "ref/resource" => "uri",
-        _ => return Err(RpcError::params("params.ref.type: expected `ref/prompt` or `ref/resource`")),
+        _ => {
+            return Err(RpcError::invalid_params("params.ref.type: expected `ref/prompt` or `ref/resource`"));
+        }
     };
     let wanted: String = reference
-        .read(member)
+        .parse_field(member)
         .and_then(Result::ok)
-        .ok_or_else(|| RpcError::params(format!("params.ref.{member}: missing")))?;
-    let (head, remote) = owner(&view, &kind, &wanted).ok_or_else(|| {
-        RpcError::params(format!("params.ref.{member}: there is no such thing for this user"))
+        .ok_or_else(|| RpcError::invalid_params(format!("params.ref.{member}: missing")))?;
+    let (head, remote) = find_item_owner(&view, &kind, &wanted).ok_or_else(|| {
+        RpcError::invalid_params(format!("params.ref.{member}: there is no such thing for this user"))
     })?;
     let completes = view.packages().any(|app| app.head.package() == head.package() && app.completes);
     if !completes {
         // Nothing to offer is a good answer: clients ask for every argument they show.
         let none = json!({ "completion": { "values": [], "hasMore": false } });
-        return Ok(reply::with_type(&to_raw(&none), client.is_modern()));
+        return Ok(reply::with_result_type(&to_raw(&none), client.is_modern()));
     }
     reference.set(member, to_raw(&remote));
-    let passed = Passed {
-        method: PassedMethod::Complete,
+    let passed = ForwardedRequest {
+        method: ForwardedMethod::Complete,
         name: remote,
-        params: params.passed("ref", &reference.to_raw()),
+        params: params.to_source_params("ref", &reference.to_raw()),
     };
-    let of = Of { owner: &client.who.owner(), method: method::COMPLETE, name: &wanted, arguments: None };
-    pass(state, client, params, out, &head, passed, &of).await
+    let of = SealedRequest {
+        owner: &client.who.call_owner(),
+        method: method::COMPLETE,
+        name: &wanted,
+        arguments: None,
+    };
+    pass_request(state, client, params, out, &head, passed, &of).await
 }
 
-fn owner(view: &CatalogView, kind: &str, wanted: &str) -> Option<(Arc<AppHead>, String)> {
+fn find_item_owner(view: &CatalogView, kind: &str, wanted: &str) -> Option<(Arc<AppHead>, String)> {
     if kind == "ref/prompt" {
-        return view.prompt(wanted).map(|prompt| (prompt.app.clone(), prompt.remote.to_string()));
+        return view.find_prompt(wanted).map(|prompt| (prompt.app.clone(), prompt.remote.to_string()));
     }
-    view.resource(wanted).map(|(app, remote)| (app.head.clone(), remote))
+    view.find_resource(wanted).map(|(app, remote)| (app.head.clone(), remote))
 }
 
 /// `resources/subscribe` and its end, of the handshake revisions.
-pub(super) async fn subscribe(
-    state: &AppState,
-    client: &Client,
-    params: &Params,
-    out: &Out,
+pub(super) async fn set_subscription(
+    state: &ServerState,
+    client: &McpClientContext,
+    params: &RpcParams,
+    out: &MessageSender,
     wanted: bool,
 ) -> Result<Box<RawValue>, RpcError> {
-    let uri: String = params.need("uri")?;
-    let Some(session) = &client.session else { return Err(RpcError::internal()) };
+    let uri: String = params.required("uri")?;
+    let Some(session) = &client.session else { return Err(RpcError::internal_error()) };
     if !wanted {
         state.mcp.sessions.unsubscribe(session, &uri);
         return Ok(to_raw(&json!({})));
     }
-    watch(state, client, params, out, &uri).await?;
+    subscribe_at_source(state, client, params, out, &uri).await?;
     if !state.mcp.sessions.subscribe(session, &uri) {
-        return Err(RpcError::params(format!(
+        return Err(RpcError::invalid_params(format!(
             "a session subscribes to at most {MAX_SUBSCRIPTIONS} resources, with {MAX_SUBSCRIBED_BYTES} bytes of URIs together"
         )));
     }
@@ -174,76 +190,84 @@ pub(super) async fn subscribe(
 }
 
 /// Asks the source of a resource to tell when it changes. Sources that cannot are simply silent.
-pub(super) async fn watch(
-    state: &AppState,
-    client: &Client,
-    params: &Params,
-    out: &Out,
+pub(super) async fn subscribe_at_source(
+    state: &ServerState,
+    client: &McpClientContext,
+    params: &RpcParams,
+    out: &MessageSender,
     uri: &str,
 ) -> Result<(), RpcError> {
-    let view = about::view(state, &client.who).await?;
-    let (app, remote) = view.resource(uri).ok_or_else(|| no_resource(client, uri))?;
+    let view = about::client_view(state, &client.who).await?;
+    let (app, remote) = view.find_resource(uri).ok_or_else(|| resource_not_found(client, uri))?;
     if !app.subscribes {
         return Ok(());
     }
-    let passed =
-        Passed { method: PassedMethod::Subscribe, params: to_raw(&json!({ "uri": remote })), name: remote };
-    let of =
-        Of { owner: &client.who.owner(), method: method::RESOURCES_SUBSCRIBE, name: uri, arguments: None };
-    pass(state, client, params, out, &app.head, passed, &of).await.map(drop)
+    let passed = ForwardedRequest {
+        method: ForwardedMethod::Subscribe,
+        params: to_raw(&json!({ "uri": remote })),
+        name: remote,
+    };
+    let of = SealedRequest {
+        owner: &client.who.call_owner(),
+        method: method::RESOURCES_SUBSCRIBE,
+        name: uri,
+        arguments: None,
+    };
+    pass_request(state, client, params, out, &app.head, passed, &of).await.map(drop)
 }
 
 /// Passes a request on, and relays what its source says meanwhile.
-async fn pass(
-    state: &AppState,
-    client: &Client,
-    params: &Params,
-    out: &Out,
+async fn pass_request(
+    state: &ServerState,
+    client: &McpClientContext,
+    params: &RpcParams,
+    out: &MessageSender,
     app: &Arc<AppHead>,
-    passed: Passed,
-    of: &Of<'_>,
+    passed: ForwardedRequest,
+    of: &SealedRequest<'_>,
 ) -> Result<Box<RawValue>, RpcError> {
-    let (mut relay, notices, abilities) = Relay::new(state, client, params, out);
-    let mut asked = asked(params, notices, abilities)?;
-    asked.input = of.input(params, state.clock.now(), &*state.secrets)?;
-    let (cx, cancel) =
-        calls::context(state, client.who.clone(), asked).await.map_err(|error| told(&error))?;
+    let (mut relay, notices, abilities) = CallRelay::new(state, client, params, out);
+    let mut asked = call_options(params, notices, abilities)?;
+    asked.input = of.read_input(params, state.clock.now(), &*state.secrets)?;
+    let (cx, cancel) = calls::build_call_context(state, client.who.clone(), asked)
+        .await
+        .map_err(|error| to_rpc_error(&error))?;
     let _leaves = cancel.drop_guard();
-    match relay.until(state.executor.pass_on(cx, app, &passed)).await {
-        Ok(PassedReply::Done(result)) => Ok(reply::with_type(&result, client.is_modern())),
-        Ok(PassedReply::AwaitingInput(awaited)) if client.is_modern() => {
-            Ok(of.result(&awaited, state.clock.now(), &*state.secrets))
+    match relay.relay_until(state.executor.forward_request(cx, app, &passed)).await {
+        Ok(ForwardedReply::Done(result)) => Ok(reply::with_result_type(&result, client.is_modern())),
+        Ok(ForwardedReply::AwaitingInput(awaited)) if client.is_modern() => {
+            Ok(of.input_required_result(&awaited, state.clock.now(), &*state.secrets))
         }
-        Ok(PassedReply::AwaitingInput(_)) => {
+        Ok(ForwardedReply::AwaitingInput(_)) => {
             Err(RpcError::new(RpcError::INTERNAL, "its source asks for input that this client cannot give"))
         }
-        Err(error) => Err(told(&error)),
+        Err(error) => Err(to_rpc_error(&error)),
     }
 }
 
 /// Prompts and resources have no results that say they failed: every failure is an error of the protocol.
-fn told(error: &ToolError) -> RpcError {
+fn to_rpc_error(error: &ToolError) -> RpcError {
     let about = json!({ "code": error.code, "retryable": error.retryable });
-    match reply::failed(error, true) {
+    match reply::error_reply(error, true) {
         Err(refused) if refused.data.is_some() => refused,
-        Err(refused) => refused.with(&about),
-        Ok(_) => RpcError::new(RpcError::INTERNAL, error.for_model.clone()).with(&about),
+        Err(refused) => refused.with_data(&about),
+        Ok(_) => RpcError::new(RpcError::INTERNAL, error.for_model.clone()).with_data(&about),
     }
 }
 
 /// A source that does not know a prompt or a resource, or has none at all, says so by a code.
-fn is_missing(error: &RpcError) -> bool {
+fn is_not_found(error: &RpcError) -> bool {
     let code: Option<RawFields> = error.data.as_ref().and_then(|data| serde_json::from_str(data.get()).ok());
-    let code = code.and_then(|data| data.read::<ErrorCode>("code").and_then(Result::ok));
+    let code = code.and_then(|data| data.parse_field::<ErrorCode>("code").and_then(Result::ok));
     matches!(code, Some(ErrorCode::ToolNotHandled | ErrorCode::ToolNotFound))
 }
 
-fn no_resource(client: &Client, uri: &str) -> RpcError {
+fn resource_not_found(client: &McpClientContext, uri: &str) -> RpcError {
     let code = if client.is_modern() { RpcError::INVALID_PARAMS } else { RpcError::RESOURCE_NOT_FOUND };
-    RpcError::new(code, "Resource not found").with(&json!({ "uri": shown(uri) }))
+    RpcError::new(code, "Resource not found").with_data(&json!({ "uri": truncate_text(uri) }))
 }
 
 /// A text of the client for an error, cut.
-fn shown(text: &str) -> String {
+fn truncate_text(text: &str) -> String {
     text.chars().take(400).collect()
 }

@@ -3,30 +3,33 @@
 use ::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde_json::value::RawValue;
-use toolyard_protocol::mcp::{Revision, RpcError, header};
+use toolyard_protocol::mcp::{McpRevision, RpcError, header};
 
-use super::{client::Client, modern::text, sse::refusal};
-use crate::{auth::ActingFor, state::AppState};
+use super::{client::McpClientContext, modern::header_text, sse::error_response};
+use crate::{auth::CallerContext, state::ServerState};
 
 /// The client whose session a message names, or the answer that says why there is none, under the message's id.
-pub(super) fn client(
-    state: &AppState,
-    who: ActingFor,
+pub(super) fn session_client(
+    state: &ServerState,
+    who: CallerContext,
     headers: &HeaderMap,
     id: Option<&RawValue>,
-) -> Result<Client, Box<Response>> {
-    let refuse =
-        |status, text: &str| Box::new(refusal(status, id, &RpcError::new(RpcError::INVALID_REQUEST, text)));
-    if text(headers, header::PROTOCOL_VERSION).is_some_and(|version| Revision::served(version).is_none()) {
+) -> Result<McpClientContext, Box<Response>> {
+    let refuse = |status, text: &str| {
+        Box::new(error_response(status, id, &RpcError::new(RpcError::INVALID_REQUEST, text)))
+    };
+    if header_text(headers, header::PROTOCOL_VERSION)
+        .is_some_and(|version| McpRevision::parse_served(version).is_none())
+    {
         return Err(refuse(
             StatusCode::BAD_REQUEST,
             "MCP-Protocol-Version: not a revision that is spoken here",
         ));
     }
-    let session = text(headers, header::SESSION).ok_or_else(|| {
+    let session = header_text(headers, header::SESSION).ok_or_else(|| {
         refuse(StatusCode::BAD_REQUEST, "Mcp-Session-Id is missing; begin with `initialize`")
     })?;
-    state.mcp.sessions.client(session, who, state.clock.now()).ok_or_else(|| {
+    state.mcp.sessions.find_client(session, who, state.clock.now()).ok_or_else(|| {
         refuse(
             StatusCode::NOT_FOUND,
             "there is no such session, or it is over; begin again with `initialize`",

@@ -11,19 +11,19 @@ use toolyard_protocol::{
 };
 
 use super::{
-    call::Out,
-    changes::{Changes, Listener, News},
-    client::Client,
+    call::MessageSender,
+    changes::{ChangeListener, ChangeNotifier, McpChange},
+    client::McpClientContext,
     items,
-    params::Params,
-    session::{MAX_SUBSCRIPTIONS, SessionBook},
+    params::RpcParams,
+    session::{MAX_SUBSCRIPTIONS, McpSessions},
 };
-use crate::state::AppState;
+use crate::state::ServerState;
 
 /// What a modern client wants to be told.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Filter {
+struct ListenFilter {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     tools_list_changed: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -35,75 +35,94 @@ struct Filter {
 }
 
 /// Whom a stream belongs to.
-enum Tells {
+enum ChangeStreamOwner {
     /// A listen request: what was granted, under its id.
-    Listen { filter: Filter, id: Box<RawValue> },
+    Listen { filter: ListenFilter, id: Box<RawValue> },
     /// A session: everything, and the resources that it subscribed to.
     Session(Arc<str>),
 }
 
 /// A stream of changes.
-pub(super) struct Stream {
-    state: AppState,
-    listener: Listener,
-    tells: Tells,
+pub(super) struct ChangeStream {
+    state: ServerState,
+    listener: ChangeListener,
+    owner: ChangeStreamOwner,
     ready: Vec<String>,
-    over: CancellationToken,
+    session_ended: CancellationToken,
 }
 
 /// Too many streams at once.
-fn too_many(state: &AppState) -> RpcError {
+fn too_many_streams(state: &ServerState) -> RpcError {
     let most = state.config.mcp.streams_per_user;
     RpcError::new(RpcError::INTERNAL, format!("this user has {most} streams open already; close one"))
 }
 
-impl Stream {
+impl ChangeStream {
     /// `subscriptions/listen`: the first message says what was granted.
-    pub(super) async fn listen(
-        state: &AppState,
-        client: &Client,
+    pub(super) async fn for_listen_request(
+        state: &ServerState,
+        client: &McpClientContext,
         id: &RawValue,
-        params: &Params,
-        out: &Out,
+        params: &RpcParams,
+        out: &MessageSender,
     ) -> Result<Self, RpcError> {
         // Looked at before, because a list would be read as the members in their order.
-        let _members: RawFields = params.need("notifications")?;
-        let mut filter: Filter = params.need("notifications")?;
+        let _members: RawFields = params.required("notifications")?;
+        let mut filter: ListenFilter = params.required("notifications")?;
         if filter.resource_subscriptions.len() > MAX_SUBSCRIPTIONS {
             let text = format!("a stream subscribes to at most {MAX_SUBSCRIPTIONS} resources");
-            return Err(RpcError::params(text));
+            return Err(RpcError::invalid_params(text));
         }
-        let listener = Changes::listen(state, client.who.clone()).await.ok_or_else(|| too_many(state))?;
+        let listener = ChangeNotifier::subscribe(state, client.who.clone())
+            .await
+            .ok_or_else(|| too_many_streams(state))?;
         let mut granted = HashSet::new();
         for uri in filter.resource_subscriptions.drain() {
-            if items::watch(state, client, params, out, &uri).await.is_ok() {
+            if items::subscribe_at_source(state, client, params, out, &uri).await.is_ok() {
                 granted.insert(uri);
             }
         }
         filter.resource_subscriptions = granted;
-        let mut about = tagged(id);
+        let mut about = tagged_params(id);
         about.set("notifications", to_raw(&filter));
-        let ready = vec![message::notification(method::ACKNOWLEDGED, Some(&about.to_raw()))];
-        let tells = Tells::Listen { filter, id: id.to_owned() };
-        Ok(Self { state: state.clone(), listener, tells, ready, over: CancellationToken::new() })
+        let ready = vec![message::write_notification(method::ACKNOWLEDGED, Some(&about.to_raw()))];
+        let tells = ChangeStreamOwner::Listen { filter, id: id.to_owned() };
+        Ok(Self {
+            state: state.clone(),
+            listener,
+            owner: tells,
+            ready,
+            session_ended: CancellationToken::new(),
+        })
     }
 
     /// The stream of a session.
-    pub(super) async fn of_session(state: &AppState, client: &Client) -> Result<Self, RpcError> {
+    pub(super) async fn for_session(
+        state: &ServerState,
+        client: &McpClientContext,
+    ) -> Result<Self, RpcError> {
         let session = client.session.clone().unwrap_or_else(|| "".into());
-        let listener = Changes::listen(state, client.who.clone()).await.ok_or_else(|| too_many(state))?;
+        let listener = ChangeNotifier::subscribe(state, client.who.clone())
+            .await
+            .ok_or_else(|| too_many_streams(state))?;
         let over = state.mcp.sessions.opened_stream(&session);
-        Ok(Self { state: state.clone(), listener, tells: Tells::Session(session), ready: Vec::new(), over })
+        Ok(Self {
+            state: state.clone(),
+            listener,
+            owner: ChangeStreamOwner::Session(session),
+            ready: Vec::new(),
+            session_ended: over,
+        })
     }
 
     /// Fires when the session of the stream is ended.
-    pub(super) fn over(&self) -> CancellationToken {
-        self.over.clone()
+    pub(super) fn session_ended(&self) -> CancellationToken {
+        self.session_ended.clone()
     }
 
     /// Whether the credential that opened it is good no longer.
-    pub(super) fn is_orphaned(&self) -> bool {
-        self.listener.who.lease.is_over(&self.state.tokens, self.state.clock.now())
+    pub(super) fn is_credential_expired(&self) -> bool {
+        self.listener.who.lease.is_expired(&self.state.tokens, self.state.clock.now())
     }
 
     /// The next message. Never ends by itself; what has been taken out of the queue has been given.
@@ -113,34 +132,34 @@ impl Stream {
                 return message;
             }
             let news = self.listener.next(&self.state).await;
-            self.ready = self.tells.messages(news, &self.state.mcp.sessions);
+            self.ready = self.owner.notifications(news, &self.state.mcp.sessions);
             self.ready.reverse();
         }
     }
 
     /// What a modern client gets when the server ends the stream.
-    pub(super) fn last(&self) -> Option<String> {
-        match &self.tells {
-            Tells::Listen { id, .. } => {
-                let mut about = tagged(id);
+    pub(super) fn final_message(&self) -> Option<String> {
+        match &self.owner {
+            ChangeStreamOwner::Listen { id, .. } => {
+                let mut about = tagged_params(id);
                 about.set("resultType", to_raw(COMPLETE));
-                Some(message::result(id, &about.to_raw()))
+                Some(message::write_result(id, &about.to_raw()))
             }
-            Tells::Session(_) => None,
+            ChangeStreamOwner::Session(_) => None,
         }
     }
 }
 
-impl Drop for Stream {
+impl Drop for ChangeStream {
     fn drop(&mut self) {
-        if let Tells::Session(session) = &self.tells {
+        if let ChangeStreamOwner::Session(session) = &self.owner {
             self.state.mcp.sessions.closed_stream(session);
         }
     }
 }
 
 /// Params that say which listen request they belong to; the id stays as it came.
-fn tagged(id: &RawValue) -> RawFields {
+fn tagged_params(id: &RawValue) -> RawFields {
     let mut tag = RawFields::default();
     tag.set(meta::SUBSCRIPTION_ID, id.to_owned());
     let mut params = RawFields::default();
@@ -148,10 +167,10 @@ fn tagged(id: &RawValue) -> RawFields {
     params
 }
 
-impl Tells {
-    fn messages(&self, news: News, sessions: &SessionBook) -> Vec<String> {
+impl ChangeStreamOwner {
+    fn notifications(&self, news: McpChange, sessions: &McpSessions) -> Vec<String> {
         match news {
-            News::Lists { tools, prompts, resources } => {
+            McpChange::Lists { tools, prompts, resources } => {
                 let (wants_tools, wants_prompts, wants_resources) = match self {
                     Self::Listen { filter, .. } => (
                         filter.tools_list_changed,
@@ -168,28 +187,32 @@ impl Tells {
                 lists
                     .into_iter()
                     .filter(|(told, _)| *told)
-                    .map(|(_, name)| self.message(name, None))
+                    .map(|(_, name)| self.notification(name, None))
                     .collect()
             }
-            News::Resource(uri) => {
+            McpChange::Resource(uri) => {
                 let wanted = match self {
                     Self::Listen { filter, .. } => filter.resource_subscriptions.contains(&*uri),
                     Self::Session(session) => sessions.is_subscribed(session, &uri),
                 };
-                if wanted { vec![self.message(method::RESOURCE_UPDATED, Some(&uri))] } else { Vec::new() }
+                if wanted {
+                    vec![self.notification(method::RESOURCE_UPDATED, Some(&uri))]
+                } else {
+                    Vec::new()
+                }
             }
         }
     }
 
-    fn message(&self, name: &str, uri: Option<&str>) -> String {
+    fn notification(&self, name: &str, uri: Option<&str>) -> String {
         let mut params = match self {
-            Self::Listen { id, .. } => tagged(id),
+            Self::Listen { id, .. } => tagged_params(id),
             Self::Session(_) => RawFields::default(),
         };
         if let Some(uri) = uri {
             params.set("uri", to_raw(uri));
         }
         let params = params.names().next().is_some().then(|| params.to_raw());
-        message::notification(name, params.as_deref())
+        message::write_notification(name, params.as_deref())
     }
 }

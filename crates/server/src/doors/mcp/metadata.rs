@@ -8,14 +8,14 @@ use axum::{
 use serde::Serialize;
 
 use crate::{
-    auth::Refusal,
-    error::{Failure, json},
-    state::AppState,
+    auth::AuthRefusal,
+    error::{RequestError, json_response},
+    state::ServerState,
 };
 
 /// RFC 9728 metadata of the MCP endpoint.
 #[derive(Serialize, schemars::JsonSchema)]
-pub(super) struct Metadata {
+pub(super) struct ProtectedResourceMetadata {
     /// The URL that users type.
     resource: String,
     /// Who issues tokens for it, where an issuer is configured.
@@ -27,11 +27,11 @@ pub(super) struct Metadata {
     resource_name: &'static str,
 }
 
-pub(super) async fn get(State(state): State<AppState>) -> Response {
+pub(super) async fn get_resource_metadata(State(state): State<ServerState>) -> Response {
     let issuer = state.config.auth.oidc.as_ref().map(|oidc| oidc.issuer.clone());
-    json(
+    json_response(
         StatusCode::OK,
-        &Metadata {
+        &ProtectedResourceMetadata {
             resource: format!("{}/mcp", state.base_url()),
             authorization_servers: issuer.into_iter().collect(),
             bearer_methods_supported: ["header"],
@@ -41,8 +41,8 @@ pub(super) async fn get(State(state): State<AppState>) -> Response {
 }
 
 /// A refusal with the words that OAuth clients act on.
-pub(super) fn challenge(state: &AppState, failure: Failure) -> Response {
-    let sent_one = matches!(&failure, Failure::Refused(Refusal::BadCredential(_)));
+pub(super) fn challenge_response(state: &ServerState, failure: RequestError) -> Response {
+    let sent_one = matches!(&failure, RequestError::Refused(AuthRefusal::BadCredential(_)));
     let mut response = failure.into_response();
     if response.status() == StatusCode::UNAUTHORIZED {
         let error = if sent_one { "error=\"invalid_token\", " } else { "" };

@@ -17,11 +17,10 @@
 //! | where a client learns how to get in | [`metadata`] |
 
 mod about;
-mod answer;
-mod awaited;
 mod call;
 pub(crate) mod changes;
 mod client;
+mod dispatch;
 mod http;
 mod items;
 mod legacy;
@@ -32,45 +31,46 @@ mod params;
 pub(crate) mod peer;
 pub(crate) mod questions;
 mod reply;
+mod request_state;
 mod session;
 mod socket;
 mod sse;
 
 use ::http::Method;
 
-pub(crate) use self::session::SessionBook;
+pub(crate) use self::session::McpSessions;
 use crate::{
-    routes::{Access, Route},
-    state::AppState,
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 /// What the door keeps beside its streams. All of it is bounded, and all of it may be lost.
 pub(crate) struct McpDoor {
     /// Who wants to be told of changes.
-    pub(crate) changes: changes::Changes,
+    pub(crate) changes: changes::ChangeNotifier,
     /// Questions to clients that are not answered yet.
-    pub(crate) questions: questions::Questions,
+    pub(crate) questions: questions::QuestionRegistry,
     /// Sessions that ended, what they subscribed to, calls under way in them.
-    pub(crate) sessions: SessionBook,
+    pub(crate) sessions: McpSessions,
 }
 
 impl McpDoor {
     pub(crate) fn new(
-        secrets: &dyn toolyard_core::ports::Secrets,
+        secrets: &dyn toolyard_core::ports::SecretSealer,
         config: &crate::config::McpConfig,
     ) -> Self {
         Self {
-            changes: changes::Changes::new(config.streams_per_user),
-            questions: questions::Questions::default(),
-            sessions: SessionBook::new(secrets, config.session_days),
+            changes: changes::ChangeNotifier::new(config.streams_per_user),
+            questions: questions::QuestionRegistry::default(),
+            sessions: McpSessions::new(secrets, config.session_days),
         }
     }
 
     /// Forgets what is over. Called now and then.
-    pub(crate) fn tidy(&self, state: &AppState) {
+    pub(crate) fn prune(&self, state: &ServerState) {
         let now = state.clock.now();
-        self.sessions.tidy(now);
-        self.changes.tidy();
+        self.sessions.prune_sessions(now);
+        self.changes.prune_idle_users();
     }
 }
 
@@ -79,49 +79,55 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::new(
             Method::POST,
             "/mcp",
-            Access::Mcp,
+            RouteAccess::Mcp,
             "The user's MCP server: one message, answered in JSON or as an event stream",
-            http::post,
+            http::post_mcp,
         ),
         Route::new(
             Method::GET,
             "/mcp",
-            Access::Mcp,
+            RouteAccess::Mcp,
             "Handshake revisions: the stream of changes of a session",
-            http::get,
+            http::get_mcp,
         ),
-        Route::new(Method::DELETE, "/mcp", Access::Mcp, "Handshake revisions: ends a session", http::delete)
-            .success(204),
+        Route::new(
+            Method::DELETE,
+            "/mcp",
+            RouteAccess::Mcp,
+            "Handshake revisions: ends a session",
+            http::delete_mcp,
+        )
+        .success_status(204),
         Route::new(
             Method::GET,
             "/mcp/ws",
-            Access::Socket,
+            RouteAccess::Socket,
             "The same server over a WebSocket",
-            socket::upgrade,
+            socket::upgrade_mcp_socket,
         ),
         Route::new(
             Method::POST,
             "/api/mcp/ticket",
-            Access::Acting,
+            RouteAccess::Caller,
             "A ticket with which a browser opens /mcp/ws once, as `?ticket=`",
-            socket::ticket,
+            socket::issue_mcp_ticket,
         )
-        .gives::<socket::Ticket>(),
+        .response_body::<socket::McpTicket>(),
         Route::new(
             Method::GET,
             "/.well-known/oauth-protected-resource",
-            Access::Public,
+            RouteAccess::Public,
             "What protects this server, for OAuth clients (RFC 9728)",
-            metadata::get,
+            metadata::get_resource_metadata,
         )
-        .gives::<metadata::Metadata>(),
+        .response_body::<metadata::ProtectedResourceMetadata>(),
         Route::new(
             Method::GET,
             "/.well-known/oauth-protected-resource/mcp",
-            Access::Public,
+            RouteAccess::Public,
             "The same, where clients look for it first",
-            metadata::get,
+            metadata::get_resource_metadata,
         )
-        .gives::<metadata::Metadata>(),
+        .response_body::<metadata::ProtectedResourceMetadata>(),
     ]
 }

@@ -11,19 +11,19 @@ use toolyard_protocol::{
 
 /// The params of a request.
 #[derive(Debug, Default)]
-pub(super) struct Params {
+pub(super) struct RpcParams {
     fields: RawFields,
     meta: Option<RawFields>,
 }
 
-impl Params {
-    pub(super) fn read(raw: Option<&RawValue>) -> Result<Self, RpcError> {
+impl RpcParams {
+    pub(super) fn from_raw(raw: Option<&RawValue>) -> Result<Self, RpcError> {
         let Some(raw) = raw else { return Ok(Self::default()) };
-        let fields: RawFields =
-            serde_json::from_str(raw.get()).map_err(|_| RpcError::params("params: expected an object"))?;
-        let meta = match fields.read::<RawFields>("_meta") {
+        let fields: RawFields = serde_json::from_str(raw.get())
+            .map_err(|_| RpcError::invalid_params("params: expected an object"))?;
+        let meta = match fields.parse_field::<RawFields>("_meta") {
             Some(Ok(meta)) => Some(meta),
-            Some(Err(_)) => return Err(RpcError::params("params._meta: expected an object")),
+            Some(Err(_)) => return Err(RpcError::invalid_params("params._meta: expected an object")),
             None => None,
         };
         Ok(Self { fields, meta })
@@ -34,16 +34,16 @@ impl Params {
     }
 
     /// A member that must be there.
-    pub(super) fn need<'a, T: Deserialize<'a>>(&'a self, name: &str) -> Result<T, RpcError> {
-        self.get(name)?.ok_or_else(|| RpcError::params(format!("params.{name}: missing")))
+    pub(super) fn required<'a, T: Deserialize<'a>>(&'a self, name: &str) -> Result<T, RpcError> {
+        self.get(name)?.ok_or_else(|| RpcError::invalid_params(format!("params.{name}: missing")))
     }
 
     /// A member that may be there.
     pub(super) fn get<'a, T: Deserialize<'a>>(&'a self, name: &str) -> Result<Option<T>, RpcError> {
-        match self.fields.read(name) {
+        match self.fields.parse_field(name) {
             None => Ok(None),
             Some(Ok(value)) => Ok(Some(value)),
-            Some(Err(error)) => Err(RpcError::params(format!("params.{name}: {error}"))),
+            Some(Err(error)) => Err(RpcError::invalid_params(format!("params.{name}: {error}"))),
         }
     }
 
@@ -52,11 +52,11 @@ impl Params {
     }
 
     pub(super) fn meta_text(&self, name: &str) -> Option<String> {
-        self.meta.as_ref()?.read(name)?.ok()
+        self.meta.as_ref()?.parse_field(name)?.ok()
     }
 
     pub(super) fn meta_fields(&self, name: &str) -> Option<RawFields> {
-        self.meta.as_ref()?.read(name)?.ok()
+        self.meta.as_ref()?.parse_field(name)?.ok()
     }
 
     /// Under which token the client wants progress: a text or a number.
@@ -67,7 +67,7 @@ impl Params {
     }
 
     /// The params for a source: another name, and nothing of what is between the client and us.
-    pub(super) fn passed(&self, member: &str, value: &RawValue) -> Box<RawValue> {
+    pub(super) fn to_source_params(&self, member: &str, value: &RawValue) -> Box<RawValue> {
         let mut fields = RawFields::default();
         let names: Vec<&str> = self.fields.names().collect();
         for name in names.into_iter().rev() {

@@ -6,29 +6,34 @@ use std::sync::Arc;
 use dashmap::DashMap;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
-use toolyard_core::{CallOwner, ports::Ids};
+use toolyard_core::{CallOwner, ports::IdGenerator};
 use toolyard_protocol::{mcp::RpcError, raw::to_raw};
 
 /// What comes back.
-type Answer = oneshot::Sender<Result<Box<RawValue>, RpcError>>;
+type AnswerSender = oneshot::Sender<Result<Box<RawValue>, RpcError>>;
 
 /// Questions that are not answered yet. Those of a call go with it, so the bounds of calls bound them.
 #[derive(Default)]
-pub(crate) struct Questions(Arc<DashMap<String, (CallOwner, Answer)>>);
+pub(crate) struct QuestionRegistry(Arc<DashMap<String, (CallOwner, AnswerSender)>>);
 
 /// The questions of one call; they go when it ends.
-pub(super) struct Asked {
-    open: Arc<DashMap<String, (CallOwner, Answer)>>,
+pub(super) struct CallQuestions {
+    open: Arc<DashMap<String, (CallOwner, AnswerSender)>>,
     ids: Vec<String>,
 }
 
-impl Questions {
-    pub(super) fn of_a_call(&self) -> Asked {
-        Asked { open: self.0.clone(), ids: Vec::new() }
+impl QuestionRegistry {
+    pub(super) fn for_call(&self) -> CallQuestions {
+        CallQuestions { open: self.0.clone(), ids: Vec::new() }
     }
 
     /// An answer came. Only whoever was asked can give it.
-    pub(super) fn answered(&self, owner: &CallOwner, id: &RawValue, outcome: Result<&RawValue, RpcError>) {
+    pub(super) fn deliver_answer(
+        &self,
+        owner: &CallOwner,
+        id: &RawValue,
+        outcome: Result<&RawValue, RpcError>,
+    ) {
         let Ok(id) = serde_json::from_str::<String>(id.get()) else { return };
         if let Some((_, (_, answer))) = self.0.remove_if(&id, |_, (asked, _)| asked == owner) {
             let _ = answer.send(outcome.map(RawValue::to_owned));
@@ -36,11 +41,16 @@ impl Questions {
     }
 }
 
-impl Asked {
+impl CallQuestions {
     /// Remembers a question, and says under which id to send it.
-    pub(super) fn ask(&mut self, owner: &CallOwner, answer: Answer, ids: &dyn Ids) -> Box<RawValue> {
+    pub(super) fn add_question(
+        &mut self,
+        owner: &CallOwner,
+        answer: AnswerSender,
+        ids: &dyn IdGenerator,
+    ) -> Box<RawValue> {
         let mut bytes = [0; 16];
-        ids.fill(&mut bytes);
+        ids.fill_random(&mut bytes);
         let id = hex::encode(bytes);
         self.open.insert(id.clone(), (owner.clone(), answer));
         self.ids.push(id.clone());
@@ -48,7 +58,7 @@ impl Asked {
     }
 }
 
-impl Drop for Asked {
+impl Drop for CallQuestions {
     fn drop(&mut self) {
         for id in &self.ids {
             self.open.remove(id);

@@ -14,55 +14,55 @@ use toolyard_protocol::{
 };
 
 /// A result of the tool, as a client of either era takes it.
-pub(super) fn done(result: &ToolResult, modern: bool) -> Box<RawValue> {
+pub(super) fn result_reply(result: &ToolResult, modern: bool) -> Box<RawValue> {
     let parts = result.mcp.parts();
     let odd = parts.structured_content.filter(|raw| !modern && !raw.get().starts_with('{'));
     // Clients that do not read structured content need a text.
     let text = parts.structured_content.filter(|_| parts.content.is_empty());
     if text.is_none() && odd.is_none() && result.extensions.is_empty() {
-        return with_type(result.mcp.raw(), modern);
+        return with_result_type(result.mcp.raw(), modern);
     }
     let mut fields: RawFields = serde_json::from_str(result.mcp.raw().get()).unwrap_or_default();
     if let Some(structured) = text {
-        fields.set("content", to_raw(&[TextBlock { r#type: "text", text: structured.get() }]));
+        fields.set("content", to_raw(&[McpTextBlock { r#type: "text", text: structured.get() }]));
     }
     if odd.is_some() {
         fields.remove("structuredContent");
     }
     if !result.extensions.is_empty() {
-        let mut about: RawFields = fields.read("_meta").and_then(Result::ok).unwrap_or_default();
+        let mut about: RawFields = fields.parse_field("_meta").and_then(Result::ok).unwrap_or_default();
         about.set(meta::EXTENSIONS, to_raw(&result.extensions));
         fields.set("_meta", about.to_raw());
     }
-    with_type(&fields.to_raw(), modern)
+    with_result_type(&fields.to_raw(), modern)
 }
 
 #[derive(Serialize)]
-struct TextBlock<'a> {
+struct McpTextBlock<'a> {
     r#type: &'static str,
     text: &'a str,
 }
 
 /// A failed call: a result that says so, or an error of the protocol.
-pub(super) fn failed(error: &ToolError, modern: bool) -> Result<Box<RawValue>, RpcError> {
+pub(super) fn error_reply(error: &ToolError, modern: bool) -> Result<Box<RawValue>, RpcError> {
     if let Some(missing) = &error.missing_capability {
         let needed: Option<Box<RawValue>> = serde_json::from_str(missing).ok();
         let refused = RpcError::new(RpcError::MISSING_CAPABILITY, error.for_model.clone());
-        return Err(refused.with(&serde_json::json!({ "requiredCapabilities": needed })));
+        return Err(refused.with_data(&serde_json::json!({ "requiredCapabilities": needed })));
     }
     if matches!(error.code, ErrorCode::ToolNotFound | ErrorCode::InvalidToolName | ErrorCode::InvalidRequest)
     {
-        return Err(RpcError::params(error.for_model.clone()));
+        return Err(RpcError::invalid_params(error.for_model.clone()));
     }
-    let said = McpResult::error(&error.for_model);
+    let said = McpResult::from_error_text(&error.for_model);
     let mut fields: RawFields = serde_json::from_str(said.raw().get()).unwrap_or_default();
     let about = serde_json::json!({ meta::ERROR: { "code": error.code, "retryable": error.retryable } });
     fields.set("_meta", to_raw(&about));
-    Ok(with_type(&fields.to_raw(), modern))
+    Ok(with_result_type(&fields.to_raw(), modern))
 }
 
 /// A result with the type that modern clients want; theirs are passed on as they came otherwise.
-pub(super) fn with_type(result: &RawValue, modern: bool) -> Box<RawValue> {
+pub(super) fn with_result_type(result: &RawValue, modern: bool) -> Box<RawValue> {
     let text = result.get();
     // The type of a modern source is already there. Looking for the word is cheap; reading a large result is not.
     let may_have_type = text.contains("\"resultType\"");
@@ -95,48 +95,48 @@ mod tests {
     }
 
     fn plain(text: &str) -> ToolResult {
-        ToolResult::plain(McpResult::from_raw(raw(text)).unwrap())
+        ToolResult::from_mcp(McpResult::from_raw(raw(text)).unwrap())
     }
 
     #[test]
     fn what_a_source_said_passes_as_it_came() {
         let text = r#"{"content":[{"type":"new","x" :1}],"other":{"b":1.50}}"#;
-        assert_eq!(done(&plain(text), false).get(), text);
+        assert_eq!(result_reply(&plain(text), false).get(), text);
         assert_eq!(
-            done(&plain(text), true).get(),
+            result_reply(&plain(text), true).get(),
             r#"{"resultType":"complete","content":[{"type":"new","x" :1}],"other":{"b":1.50}}"#
         );
-        assert_eq!(with_type(&raw("{}"), true).get(), r#"{"resultType":"complete"}"#);
+        assert_eq!(with_result_type(&raw("{}"), true).get(), r#"{"resultType":"complete"}"#);
         let typed = r#"{"content":[],"resultType":"complete"}"#;
-        assert_eq!(done(&plain(typed), true).get(), typed);
-        assert_eq!(done(&plain(typed), false).get(), r#"{"content":[]}"#);
+        assert_eq!(result_reply(&plain(typed), true).get(), typed);
+        assert_eq!(result_reply(&plain(typed), false).get(), r#"{"content":[]}"#);
     }
 
     #[test]
     fn structured_content_has_a_text_beside_it() {
         let result = plain(r#"{"content":[],"structuredContent":{"n":1}}"#);
-        let text = done(&result, false);
+        let text = result_reply(&result, false);
         assert_eq!(
             text.get(),
             r#"{"content":[{"type":"text","text":"{\"n\":1}"}],"structuredContent":{"n":1}}"#
         );
         let list = plain(r#"{"content":[],"structuredContent":[1]}"#);
-        assert!(!done(&list, false).get().contains("structuredContent"));
-        assert!(done(&list, true).get().contains("structuredContent"));
+        assert!(!result_reply(&list, false).get().contains("structuredContent"));
+        assert!(result_reply(&list, true).get().contains("structuredContent"));
     }
 
     #[test]
     fn extensions_travel_in_meta() {
         let extensions = ResultExtensions { suppress_voice_response: true, ..ResultExtensions::default() };
-        let result = ToolResult { mcp: McpResult::text("x"), extensions };
-        let sent: serde_json::Value = serde_json::from_str(done(&result, true).get()).unwrap();
+        let result = ToolResult { mcp: McpResult::from_text("x"), extensions };
+        let sent: serde_json::Value = serde_json::from_str(result_reply(&result, true).get()).unwrap();
         assert_eq!(sent["_meta"]["toolyard/extensions"], json!({ "suppressVoiceResponse": true }));
     }
 
     #[test]
     fn the_protocol_hears_of_malformed_requests_and_the_model_of_the_rest() {
         for code in ErrorCode::ALL {
-            let told = failed(&ToolError::new(code, "because"), true);
+            let told = error_reply(&ToolError::new(code, "because"), true);
             let protocol = matches!(
                 code,
                 ErrorCode::ToolNotFound | ErrorCode::InvalidToolName | ErrorCode::InvalidRequest
@@ -152,7 +152,7 @@ mod tests {
         }
         let mut error = ToolError::new(ErrorCode::Denied, "no");
         error.missing_capability = Some(r#"{"sampling":{}}"#.into());
-        let refused = failed(&error, true).unwrap_err();
+        let refused = error_reply(&error, true).unwrap_err();
         assert_eq!(refused.code, RpcError::MISSING_CAPABILITY);
         assert_eq!(refused.data.unwrap().get(), r#"{"requiredCapabilities":{"sampling":{}}}"#);
     }

@@ -18,8 +18,8 @@ use toolyard_protocol::{
     mcp::{RpcError, message},
 };
 
-use super::{answer::Answer, listen::Stream};
-use crate::state::AppState;
+use super::{dispatch::RpcResponse, listen::ChangeStream};
+use crate::state::ServerState;
 
 /// How often a silent stream says that it is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -27,102 +27,102 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 pub(super) const OUT_QUEUE: usize = 64;
 
 /// The work on one request.
-pub(super) type Work = Pin<Box<dyn Future<Output = Result<Answer, RpcError>> + Send>>;
+pub(super) type RequestWork = Pin<Box<dyn Future<Output = Result<RpcResponse, RpcError>> + Send>>;
 
 /// One request being answered. Dropping it drops the work: that is how a client cancels.
-pub(super) struct Exchange {
+pub(super) struct McpExchange {
     pub(super) id: Box<RawValue>,
-    pub(super) work: Work,
-    pub(super) said: mpsc::Receiver<JsonLine>,
+    pub(super) work: RequestWork,
+    pub(super) messages: mpsc::Receiver<JsonLine>,
     pub(super) modern: bool,
 }
 
-impl Exchange {
+impl McpExchange {
     /// JSON where nothing is said before the answer, else a stream.
     pub(super) async fn respond(mut self) -> Response {
         tokio::select! {
             biased;
-            Some(first) = self.said.recv() => self.stream(event(first)),
+            Some(first) = self.messages.recv() => self.to_event_stream(message_event(first)),
             outcome = &mut self.work => {
                 // The work may have said its last words in the very moment in which it ended.
-                let said = self.rest();
-                if said.is_empty() { self.json(outcome) } else { events_of(Body::from(self.last(said, outcome))) }
+                let said = self.drain_messages();
+                if said.is_empty() { self.to_json_response(outcome) } else { event_stream_response(Body::from(self.final_events(said, outcome))) }
             }
         }
     }
 
-    fn json(self, outcome: Result<Answer, RpcError>) -> Response {
+    fn to_json_response(self, outcome: Result<RpcResponse, RpcError>) -> Response {
         match outcome {
-            Ok(answer) => json(StatusCode::OK, envelope(&self.id, answer.bytes())),
-            Err(error) => refusal(status_of(&error, self.modern), Some(&self.id), &error),
+            Ok(answer) => json_response(StatusCode::OK, result_envelope(&self.id, answer.as_bytes())),
+            Err(error) => error_response(rpc_error_status(&error, self.modern), Some(&self.id), &error),
         }
     }
 
     /// What was said and not yet sent.
-    fn rest(&mut self) -> Vec<u8> {
+    fn drain_messages(&mut self) -> Vec<u8> {
         let mut rest = Vec::new();
-        while let Ok(said) = self.said.try_recv() {
-            rest.extend_from_slice(&event(said));
+        while let Ok(said) = self.messages.try_recv() {
+            rest.extend_from_slice(&message_event(said));
         }
         rest
     }
 
     /// The end of a stream: what was said last, and the answer.
-    fn last(&self, mut said: Vec<u8>, outcome: Result<Answer, RpcError>) -> Bytes {
+    fn final_events(&self, mut said: Vec<u8>, outcome: Result<RpcResponse, RpcError>) -> Bytes {
         let answer = match outcome {
-            Ok(answer) => String::from_utf8_lossy(&envelope(&self.id, answer.bytes())).into_owned(),
-            Err(error) => message::error(Some(&self.id), &error),
+            Ok(answer) => String::from_utf8_lossy(&result_envelope(&self.id, answer.as_bytes())).into_owned(),
+            Err(error) => message::write_error(Some(&self.id), &error),
         };
-        said.extend_from_slice(&event(JsonLine::from_json(answer)));
+        said.extend_from_slice(&message_event(JsonLine::from_json(answer)));
         said.into()
     }
 
-    fn stream(self, first: Bytes) -> Response {
+    fn to_event_stream(self, first: Bytes) -> Response {
         let hello = futures_util::stream::once(async { Ok::<_, Infallible>(first) });
         let events = futures_util::stream::unfold(Some(Box::new(self)), |at| async {
             let mut exchange = at?;
             tokio::select! {
                 biased;
-                Some(said) = exchange.said.recv() => Some((Ok(event(said)), Some(exchange))),
+                Some(said) = exchange.messages.recv() => Some((Ok(message_event(said)), Some(exchange))),
                 outcome = &mut exchange.work => {
-                    let said = exchange.rest();
-                    Some((Ok(exchange.last(said, outcome)), None))
+                    let said = exchange.drain_messages();
+                    Some((Ok(exchange.final_events(said, outcome)), None))
                 }
-                () = tokio::time::sleep(KEEP_ALIVE) => Some((Ok(alive()), Some(exchange))),
+                () = tokio::time::sleep(KEEP_ALIVE) => Some((Ok(keep_alive_comment()), Some(exchange))),
             }
         });
-        events_of(Body::from_stream(futures_util::StreamExt::chain(hello, events)))
+        event_stream_response(Body::from_stream(futures_util::StreamExt::chain(hello, events)))
     }
 }
 
 /// A stream of changes, until the client leaves, its session or its token ends, or the server stops.
-pub(super) fn changes(state: &AppState, stream: Stream) -> Response {
+pub(super) fn change_stream_response(state: &ServerState, stream: ChangeStream) -> Response {
     let stopping = state.lifecycle.stopping.clone();
     let start = Some((stream, stopping, Instant::now() + KEEP_ALIVE));
     // A first line at once: clients and proxies wait for one before they count the stream as open.
-    let hello = futures_util::stream::once(async { Ok::<_, Infallible>(alive()) });
+    let hello = futures_util::stream::once(async { Ok::<_, Infallible>(keep_alive_comment()) });
     let events = futures_util::stream::unfold(start, |at| async {
         let (mut stream, stopping, beat) = at?;
-        let over = stream.over();
+        let over = stream.session_ended();
         let next = tokio::select! {
-            message = stream.next() => event(JsonLine::from_json(message)),
+            message = stream.next() => message_event(JsonLine::from_json(message)),
             () = stopping.cancelled() => {
-                let last = stream.last().map(|last| event(JsonLine::from_json(last)))?;
+                let last = stream.final_message().map(|last| message_event(JsonLine::from_json(last)))?;
                 return Some((Ok(last), None));
             }
             () = over.cancelled() => return None,
-            () = sleep_until(beat) => alive(),
+            () = sleep_until(beat) => keep_alive_comment(),
         };
         // Looked at with each event and each sign of life, so a silent stream ends as well.
-        if stream.is_orphaned() {
+        if stream.is_credential_expired() {
             return None;
         }
         Some((Ok(next), Some((stream, stopping, Instant::now() + KEEP_ALIVE))))
     });
-    events_of(Body::from_stream(futures_util::StreamExt::chain(hello, events)))
+    event_stream_response(Body::from_stream(futures_util::StreamExt::chain(hello, events)))
 }
 
-fn events_of(body: Body) -> Response {
+fn event_stream_response(body: Body) -> Response {
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
         (header::HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
@@ -131,16 +131,16 @@ fn events_of(body: Body) -> Response {
 }
 
 /// One message as an event.
-fn event(message: JsonLine) -> Bytes {
+fn message_event(message: JsonLine) -> Bytes {
     Bytes::from(message.to_named_event("message"))
 }
 
-fn alive() -> Bytes {
+fn keep_alive_comment() -> Bytes {
     Bytes::from_static(b": alive\n\n")
 }
 
 /// An answer around a result.
-pub(super) fn envelope(id: &RawValue, result: &[u8]) -> Bytes {
+pub(super) fn result_envelope(id: &RawValue, result: &[u8]) -> Bytes {
     let id = id.get().as_bytes();
     let mut body = Vec::with_capacity(id.len() + result.len() + 36);
     body.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
@@ -152,7 +152,7 @@ pub(super) fn envelope(id: &RawValue, result: &[u8]) -> Bytes {
 }
 
 /// The status that goes with an error. With a handshake every answer is a 200.
-fn status_of(error: &RpcError, modern: bool) -> StatusCode {
+fn rpc_error_status(error: &RpcError, modern: bool) -> StatusCode {
     match error.code {
         _ if !modern => StatusCode::OK,
         RpcError::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
@@ -163,11 +163,11 @@ fn status_of(error: &RpcError, modern: bool) -> StatusCode {
     }
 }
 
-pub(super) fn refusal(status: StatusCode, id: Option<&RawValue>, error: &RpcError) -> Response {
-    json(status, message::error(id, error).into())
+pub(super) fn error_response(status: StatusCode, id: Option<&RawValue>, error: &RpcError) -> Response {
+    json_response(status, message::write_error(id, error).into())
 }
 
-pub(super) fn json(status: StatusCode, body: Bytes) -> Response {
+pub(super) fn json_response(status: StatusCode, body: Bytes) -> Response {
     let headers = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
     (status, headers, body).into_response()
 }

@@ -12,14 +12,14 @@ use toolyard_protocol::{
     session::iso_millis,
 };
 
-use super::{Answer, nothing, ok, package};
+use super::{HandlerResult, no_content, ok_json, parse_package};
 use crate::{
-    auth::Builder,
+    auth::AppEditor,
     body::{JsonBody, LargeJsonBody},
-    error::json,
-    extract::Path,
-    routes::{Access, Route},
-    state::AppState,
+    error::json_response,
+    extract::PathParams,
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -27,39 +27,40 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::new(
             Method::POST,
             "/api/apps",
-            Access::Builder,
+            RouteAccess::Developer,
             "Registers an app; shows its key and secret once",
-            create,
+            create_app,
         )
-        .takes::<NewApp>()
-        .gives::<AppCreated>()
-        .success(201),
+        .request_body::<NewApp>()
+        .response_body::<AppCreated>()
+        .success_status(201),
         Route::new(
             Method::GET,
             "/api/apps",
-            Access::Builder,
+            RouteAccess::Developer,
             "The apps of this developer; operators see all",
-            list,
+            list_apps,
         )
-        .gives::<AppList>(),
-        Route::new(Method::GET, "/api/apps/{package}", Access::Owner, "One app", get).gives::<AppSummary>(),
+        .response_body::<AppList>(),
+        Route::new(Method::GET, "/api/apps/{package}", RouteAccess::Owner, "One app", get_app)
+            .response_body::<AppSummary>(),
         Route::new(
             Method::PATCH,
             "/api/apps/{package}",
-            Access::Owner,
+            RouteAccess::Owner,
             "Changes an app; what is missing stays",
-            change,
+            change_app,
         )
-        .takes::<AppPatch>()
-        .gives::<AppSummary>(),
+        .request_body::<AppPatchBody>()
+        .response_body::<AppSummary>(),
         Route::new(
             Method::DELETE,
             "/api/apps/{package}",
-            Access::Owner,
+            RouteAccess::Owner,
             "Removes an app with all that hangs on it",
-            remove,
+            remove_app,
         )
-        .success(204),
+        .success_status(204),
     ]
 }
 
@@ -71,7 +72,7 @@ struct AppList {
 
 /// Every field of the details may be left out; `assistant` is the operator's.
 #[derive(Deserialize, schemars::JsonSchema)]
-struct AppPatch {
+struct AppPatchBody {
     /// Operators: whether the app may call the tools of other apps for everybody.
     assistant: Option<bool>,
     #[serde(flatten)]
@@ -79,7 +80,7 @@ struct AppPatch {
     details: Map<String, Value>,
 }
 
-pub(crate) fn summary(app: &AppRecord) -> AppSummary {
+pub(crate) fn app_summary(app: &AppRecord) -> AppSummary {
     AppSummary {
         package_name: app.package.clone(),
         details: app.details.clone(),
@@ -91,35 +92,43 @@ pub(crate) fn summary(app: &AppRecord) -> AppSummary {
     }
 }
 
-async fn create(
-    State(state): State<AppState>,
-    Builder(actor): Builder,
+async fn create_app(
+    State(state): State<ServerState>,
+    AppEditor(actor): AppEditor,
     LargeJsonBody(new): LargeJsonBody<NewApp>,
-) -> Answer {
+) -> HandlerResult {
     let RegisteredApp { app, api_key, signing_secret } = apps::register(&state.platform, &actor, new).await?;
-    Ok(json(StatusCode::CREATED, &AppCreated { app: summary(&app), api_key, signing_secret }))
+    Ok(json_response(StatusCode::CREATED, &AppCreated { app: app_summary(&app), api_key, signing_secret }))
 }
 
-async fn list(State(state): State<AppState>, Builder(actor): Builder) -> Answer {
+async fn list_apps(State(state): State<ServerState>, AppEditor(actor): AppEditor) -> HandlerResult {
     let apps = apps::list_owned(&state.platform, &actor).await?;
-    ok(&AppList { apps: apps.iter().map(summary).collect() })
+    ok_json(&AppList { apps: apps.iter().map(app_summary).collect() })
 }
 
-async fn get(State(state): State<AppState>, Builder(actor): Builder, Path(name): Path<String>) -> Answer {
-    ok(&summary(&apps::find_owned(&state.platform, &actor, &package(&name)?).await?))
+async fn get_app(
+    State(state): State<ServerState>,
+    AppEditor(actor): AppEditor,
+    PathParams(name): PathParams<String>,
+) -> HandlerResult {
+    ok_json(&app_summary(&apps::find_owned(&state.platform, &actor, &parse_package(&name)?).await?))
 }
 
-async fn change(
-    State(state): State<AppState>,
-    Builder(actor): Builder,
-    Path(name): Path<String>,
-    JsonBody(AppPatch { assistant, details }): JsonBody<AppPatch>,
-) -> Answer {
-    let patch = apps::AppPatch { assistant, details };
-    ok(&summary(&apps::change(&state.platform, &actor, &package(&name)?, patch).await?))
+async fn change_app(
+    State(state): State<ServerState>,
+    AppEditor(actor): AppEditor,
+    PathParams(name): PathParams<String>,
+    JsonBody(AppPatchBody { assistant, details }): JsonBody<AppPatchBody>,
+) -> HandlerResult {
+    let patch = apps::AppUpdate { assistant, details };
+    ok_json(&app_summary(&apps::change(&state.platform, &actor, &parse_package(&name)?, patch).await?))
 }
 
-async fn remove(State(state): State<AppState>, Builder(actor): Builder, Path(name): Path<String>) -> Answer {
-    apps::remove(&state.platform, &actor, &package(&name)?).await?;
-    nothing()
+async fn remove_app(
+    State(state): State<ServerState>,
+    AppEditor(actor): AppEditor,
+    PathParams(name): PathParams<String>,
+) -> HandlerResult {
+    apps::remove(&state.platform, &actor, &parse_package(&name)?).await?;
+    no_content()
 }

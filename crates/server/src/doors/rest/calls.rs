@@ -23,19 +23,20 @@ use toolyard_protocol::{
 };
 
 use super::{
-    Answer, ok,
-    seen::{OF_APPS, View},
+    HandlerResult,
+    call_visibility::{CallVisibility, OF_APPS},
+    ok_json,
     tools::KEEP_ALIVE,
     usage,
 };
 use crate::{
-    auth::{Anybody, Lease},
+    auth::{CredentialLease, KnownActor},
     connections::StreamSlot,
-    error::Failure,
+    error::RequestError,
     events,
-    extract::{Path, Query},
-    routes::{Access, Route},
-    state::AppState,
+    extract::{PathParams, QueryParams},
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 /// Calls on a page where nobody says how many.
@@ -45,7 +46,7 @@ const MAX_PAGE: u32 = 200;
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
-        Route::new(Method::GET, "/api/calls", Access::Known, "Calls, newest first", page)
+        Route::new(Method::GET, "/api/calls", RouteAccess::Authenticated, "Calls, newest first", list_calls)
             .query(&[
                 ("user", "Operators: only of this user"),
                 ("of", OF_APPS),
@@ -56,30 +57,36 @@ pub(crate) fn routes() -> Vec<Route> {
                 ("before", "The `next` of the page before"),
                 ("limit", "At most so many, up to 200; 50 where nothing is said"),
             ])
-            .gives::<CallPage>(),
+            .response_body::<CallPage>(),
         Route::new(
             Method::GET,
             "/api/calls/stream",
-            Access::Known,
+            RouteAccess::Authenticated,
             "Calls as they end, as server-sent events",
-            stream,
+            stream_calls,
         )
         .query(&[("user", "Operators: only of this user"), ("of", OF_APPS)]),
-        Route::new(Method::GET, "/api/calls/{id}", Access::Known, "One call", one)
+        Route::new(Method::GET, "/api/calls/{id}", RouteAccess::Authenticated, "One call", get_call)
             .query(&[("of", OF_APPS)])
-            .gives::<CallSummary>(),
-        Route::new(Method::GET, "/api/usage", Access::Known, "Calls, errors and mean time a tool", usage)
-            .query(&[
-                ("user", "Operators: only of this user"),
-                ("of", OF_APPS),
-                ("since", "Only at this time or later, ISO 8601"),
-            ])
-            .gives::<Usage>(),
+            .response_body::<CallSummary>(),
+        Route::new(
+            Method::GET,
+            "/api/usage",
+            RouteAccess::Authenticated,
+            "Calls, errors and mean time a tool",
+            get_usage,
+        )
+        .query(&[
+            ("user", "Operators: only of this user"),
+            ("of", OF_APPS),
+            ("since", "Only at this time or later, ISO 8601"),
+        ])
+        .response_body::<Usage>(),
     ]
 }
 
 #[derive(Deserialize)]
-struct PageQuery {
+struct CallPageQuery {
     user: Option<String>,
     of: Option<String>,
     tool: Option<String>,
@@ -90,73 +97,75 @@ struct PageQuery {
     limit: Option<u32>,
 }
 
-pub(super) fn time(name: &str, text: Option<&str>) -> Result<Option<jiff::Timestamp>, Failure> {
-    let parse = |text: &str| text.parse().map_err(|error| Failure::invalid(format!("{name}: {error}")));
+pub(super) fn parse_time(name: &str, text: Option<&str>) -> Result<Option<jiff::Timestamp>, RequestError> {
+    let parse =
+        |text: &str| text.parse().map_err(|error| RequestError::invalid_request(format!("{name}: {error}")));
     text.map(parse).transpose()
 }
 
-async fn page(
-    State(state): State<AppState>,
-    Anybody(who): Anybody,
-    Query(query): Query<PageQuery>,
-) -> Answer {
+async fn list_calls(
+    State(state): State<ServerState>,
+    KnownActor(who): KnownActor,
+    QueryParams(query): QueryParams<CallPageQuery>,
+) -> HandlerResult {
     let limit = query.limit.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE);
-    let named = |what: &str, error: &dyn std::fmt::Display| Failure::invalid(format!("{what}: {error}"));
-    let view = View::of(&who, query.user.as_deref(), query.of.as_deref())?;
-    let (user, owner) = view.bounds();
+    let named =
+        |what: &str, error: &dyn std::fmt::Display| RequestError::invalid_request(format!("{what}: {error}"));
+    let view = CallVisibility::for_actor(&who, query.user.as_deref(), query.of.as_deref())?;
+    let (user, owner) = view.filter_bounds();
     let filter = CallFilter {
         user,
         tool: query.tool.map(|text| text.parse().map_err(|error| named("tool", &error))).transpose()?,
         package: query.app.map(|text| text.parse().map_err(|error| named("app", &error))).transpose()?,
         owner,
         outcome: query.outcome,
-        since: time("since", query.since.as_deref())?,
+        since: parse_time("since", query.since.as_deref())?,
         until: None,
         before: query.before.map(|text| text.parse().map_err(|error| named("before", &error))).transpose()?,
         limit: limit + 1,
     };
-    let mut calls = state.stores.calls.page(&filter).await?;
+    let mut calls = state.stores.calls.list_calls(&filter).await?;
     let more = calls.len() > limit as usize;
     calls.truncate(limit as usize);
     let next = calls.last().filter(|_| more).map(|call| call.id.to_string());
-    ok(&CallPage { calls: calls.iter().map(|call| view.summary(&state, call)).collect(), next })
+    ok_json(&CallPage { calls: calls.iter().map(|call| view.summarize(&state, call)).collect(), next })
 }
 
 #[derive(Deserialize)]
-struct OneQuery {
+struct CallQuery {
     of: Option<String>,
 }
 
-async fn one(
-    State(state): State<AppState>,
-    Anybody(who): Anybody,
-    Path(id): Path<String>,
-    Query(query): Query<OneQuery>,
-) -> Answer {
-    let id: CallId = id.parse().map_err(|error| Failure::invalid(format!("{error}")))?;
-    let view = View::of(&who, None, query.of.as_deref())?;
-    let shown = match state.stores.calls.call(&id).await? {
-        Some(call) => view.show(&state, &call).await?,
+async fn get_call(
+    State(state): State<ServerState>,
+    KnownActor(who): KnownActor,
+    PathParams(id): PathParams<String>,
+    QueryParams(query): QueryParams<CallQuery>,
+) -> HandlerResult {
+    let id: CallId = id.parse().map_err(|error| RequestError::invalid_request(format!("{error}")))?;
+    let view = CallVisibility::for_actor(&who, None, query.of.as_deref())?;
+    let shown = match state.stores.calls.find_call(&id).await? {
+        Some(call) => view.summarize_visible(&state, &call).await?,
         None => None,
     };
-    ok(&shown.ok_or_else(|| Failure::not_found("such call"))?)
+    ok_json(&shown.ok_or_else(|| RequestError::not_found("such call"))?)
 }
 
 #[derive(Deserialize)]
-struct StreamQuery {
+struct CallStreamQuery {
     user: Option<String>,
     of: Option<String>,
 }
 
-async fn stream(
-    State(state): State<AppState>,
-    Anybody(who): Anybody,
-    Query(query): Query<StreamQuery>,
-) -> Answer {
-    let view = View::of(&who, query.user.as_deref(), query.of.as_deref())?;
-    let watch = Watch {
-        _slot: state.process.streams.enter(&who.name())?,
-        calls: state.executor.watch(),
+async fn stream_calls(
+    State(state): State<ServerState>,
+    KnownActor(who): KnownActor,
+    QueryParams(query): QueryParams<CallStreamQuery>,
+) -> HandlerResult {
+    let view = CallVisibility::for_actor(&who, query.user.as_deref(), query.of.as_deref())?;
+    let watch = CallWatcher {
+        _slot: state.process.streams.reserve(&who.name())?,
+        calls: state.executor.subscribe(),
         view,
         lease: who.into(),
         beat: tokio::time::interval(KEEP_ALIVE),
@@ -170,17 +179,17 @@ async fn stream(
 }
 
 /// One who watches calls, for as long as the credential is good.
-struct Watch {
-    state: AppState,
+struct CallWatcher {
+    state: ServerState,
     _slot: StreamSlot,
     calls: broadcast::Receiver<Arc<CallRecord>>,
-    view: View,
-    lease: Lease,
+    view: CallVisibility,
+    lease: CredentialLease,
     /// Where nothing is called, nothing else would look at the credential.
     beat: Interval,
 }
 
-impl Watch {
+impl CallWatcher {
     async fn next(&mut self) -> Option<Event> {
         loop {
             let ended = tokio::select! {
@@ -188,20 +197,20 @@ impl Watch {
                 _ = self.beat.tick() => None,
                 () = self.state.lifecycle.stopping.cancelled() => return None,
             };
-            if self.lease.is_over(&self.state.tokens, self.state.clock.now()) {
+            if self.lease.is_expired(&self.state.tokens, self.state.clock.now()) {
                 return None;
             }
             match ended {
-                Some(Ok(call)) => match self.view.show(&self.state, &call).await {
+                Some(Ok(call)) => match self.view.summarize_visible(&self.state, &call).await {
                     Ok(Some(shown)) => return Some(call_event(&shown)),
                     Ok(None) => {}
                     // Told as one that was missed: what the store cannot say now, the list says later.
-                    Err(_) => return Some(events::named("missed", &JsonLine::new(&1))),
+                    Err(_) => return Some(events::named_event("missed", &JsonLine::new(&1))),
                 },
                 None => {}
                 // A slow watcher is told how many it missed.
                 Some(Err(RecvError::Lagged(missed))) => {
-                    return Some(events::named("missed", &JsonLine::new(&missed)));
+                    return Some(events::named_event("missed", &JsonLine::new(&missed)));
                 }
                 Some(Err(RecvError::Closed)) => return None,
             }
@@ -210,7 +219,7 @@ impl Watch {
 }
 
 fn call_event(call: &CallSummary) -> Event {
-    events::named("call", &JsonLine::new(call)).id(call.id.as_str())
+    events::named_event("call", &JsonLine::new(call)).id(call.id.as_str())
 }
 
 #[derive(Deserialize)]
@@ -220,12 +229,12 @@ struct UsageQuery {
     since: Option<String>,
 }
 
-async fn usage(
-    State(state): State<AppState>,
-    Anybody(who): Anybody,
-    Query(query): Query<UsageQuery>,
-) -> Answer {
+async fn get_usage(
+    State(state): State<ServerState>,
+    KnownActor(who): KnownActor,
+    QueryParams(query): QueryParams<UsageQuery>,
+) -> HandlerResult {
     let UsageQuery { user, of, since } = query;
-    let filter = usage::Asked { user, of, since, ..usage::Asked::default() }.filter(&who)?;
-    ok(&Usage { tools: state.stores.calls.usage(&filter).await? })
+    let filter = usage::UsageRequest { user, of, since, ..usage::UsageRequest::default() }.to_filter(&who)?;
+    ok_json(&Usage { tools: state.stores.calls.tool_usage(&filter).await? })
 }

@@ -20,14 +20,14 @@ use tokio::{
 use toolyard_core::ports::Change;
 use toolyard_protocol::{JsonLine, UserId, api::ApiErrorCode};
 
-use super::{Answer, tools::KEEP_ALIVE};
+use super::{HandlerResult, tools::KEEP_ALIVE};
 use crate::{
-    auth::{Lease, Person, Role},
-    change_feed::{MAX_STREAMS_PER_PERSON, Subscription},
-    error::Failure,
+    auth::{AuthenticatedPerson, CredentialLease, Role},
+    change_feed::{ChangeSubscription, MAX_STREAMS_PER_PERSON},
+    error::RequestError,
     events,
-    routes::{Access, Route},
-    state::AppState,
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 /// How long a change waits for company: publishing an app makes several at once.
@@ -39,16 +39,16 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![Route::new(
         Method::GET,
         "/api/changes",
-        Access::Person,
+        RouteAccess::Person,
         "Which lists changed, as server-sent events: `ready` at the beginning, then `changed` with `{\"topics\": […]}`",
-        stream,
+        stream_changes,
     )]
 }
 
 /// A list that a page can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-enum Topic {
+enum ChangeTopic {
     /// Apps of a developer; operators: all of them.
     Apps,
     /// What can be installed.
@@ -67,7 +67,7 @@ enum Topic {
     Session,
 }
 
-impl Topic {
+impl ChangeTopic {
     const ALL: [Self; 8] = [
         Self::Apps,
         Self::Library,
@@ -86,41 +86,51 @@ impl Topic {
 }
 
 /// Who listens.
-struct Audience {
+struct ChangeAudience {
     name: String,
     role: Role,
     user: Option<UserId>,
 }
 
-impl Audience {
+impl ChangeAudience {
     /// The lists of theirs that a change concerns.
-    fn topics(&self, change: &Change) -> BTreeSet<Topic> {
-        let topics: &[Topic] = match change {
+    fn affected_topics(&self, change: &Change) -> BTreeSet<ChangeTopic> {
+        let topics: &[ChangeTopic] = match change {
             Change::AppChanged(_)
             | Change::AppRemoved(_)
             | Change::UpstreamChanged(_)
             | Change::UpstreamRemoved(_)
-            | Change::UpstreamOfferChanged(_) => {
-                &[Topic::Apps, Topic::Library, Topic::Installs, Topic::Tools, Topic::Upstreams]
-            }
+            | Change::UpstreamOfferChanged(_) => &[
+                ChangeTopic::Apps,
+                ChangeTopic::Library,
+                ChangeTopic::Installs,
+                ChangeTopic::Tools,
+                ChangeTopic::Upstreams,
+            ],
             Change::ViewChanged(user)
             | Change::AppUninstalled { user, .. }
             | Change::AuthorizationChanged { user, .. }
                 if self.user.as_ref() == Some(user) =>
             {
-                &[Topic::Library, Topic::Installs, Topic::Tools, Topic::Plugins, Topic::Session]
+                &[
+                    ChangeTopic::Library,
+                    ChangeTopic::Installs,
+                    ChangeTopic::Tools,
+                    ChangeTopic::Plugins,
+                    ChangeTopic::Session,
+                ]
             }
             Change::SharedToolsChanged | Change::PluginListsChanged => {
-                &[Topic::Library, Topic::Tools, Topic::Plugins, Topic::Upstreams]
+                &[ChangeTopic::Library, ChangeTopic::Tools, ChangeTopic::Plugins, ChangeTopic::Upstreams]
             }
             Change::TokenIssued { subject } | Change::TokenRevoked { subject, .. }
-                if self.sees_tokens_of(subject) =>
+                if self.can_see_tokens_of(subject) =>
             {
-                &[Topic::Tokens]
+                &[ChangeTopic::Tokens]
             }
-            Change::UpstreamStatusChanged => &[Topic::Upstreams],
-            Change::PluginCatalogueChanged => &[Topic::Plugins],
-            Change::Everything => &Topic::ALL,
+            Change::UpstreamStatusChanged => &[ChangeTopic::Upstreams],
+            Change::PluginCatalogueChanged => &[ChangeTopic::Plugins],
+            Change::Everything => &ChangeTopic::ALL,
             Change::ViewChanged(_)
             | Change::AppUninstalled { .. }
             | Change::AuthorizationChanged { .. }
@@ -130,32 +140,32 @@ impl Audience {
             | Change::PlatformSettingsChanged(_)
             | Change::ResourceUpdated { .. } => &[],
         };
-        topics.iter().copied().filter(|topic| self.sees(*topic)).collect()
+        topics.iter().copied().filter(|topic| self.can_see(*topic)).collect()
     }
 
     /// Everything of theirs, where changes were missed.
-    fn all_topics(&self) -> BTreeSet<Topic> {
-        Topic::ALL.into_iter().filter(|topic| self.sees(*topic)).collect()
+    fn all_topics(&self) -> BTreeSet<ChangeTopic> {
+        ChangeTopic::ALL.into_iter().filter(|topic| self.can_see(*topic)).collect()
     }
 
-    fn sees(&self, topic: Topic) -> bool {
+    fn can_see(&self, topic: ChangeTopic) -> bool {
         self.role != Role::User || !topic.is_for_builders()
     }
 
-    fn sees_tokens_of(&self, subject: &str) -> bool {
+    fn can_see_tokens_of(&self, subject: &str) -> bool {
         self.role == Role::Operator || self.name == subject
     }
 }
 
-async fn stream(State(state): State<AppState>, who: Person) -> Answer {
+async fn stream_changes(State(state): State<ServerState>, who: AuthenticatedPerson) -> HandlerResult {
     let subscription = state.change_feed.subscribe(&who.name).ok_or_else(|| {
         let text =
             format!("{MAX_STREAMS_PER_PERSON} streams of changes are open already; close one and retry");
-        Failure::new(ApiErrorCode::Conflict, text)
+        RequestError::new(ApiErrorCode::Conflict, text)
     })?;
-    let watch = Watch {
+    let watch = ChangeWatcher {
         subscription,
-        audience: Audience { name: who.name, role: who.role, user: who.user },
+        audience: ChangeAudience { name: who.name, role: who.role, user: who.user },
         lease: who.actor.into(),
         beat: tokio::time::interval(KEEP_ALIVE),
         pending: PendingTopics::default(),
@@ -170,22 +180,22 @@ async fn stream(State(state): State<AppState>, who: Person) -> Answer {
 }
 
 /// One page that listens, for as long as its credential is good.
-struct Watch {
-    state: AppState,
-    subscription: Subscription,
-    audience: Audience,
-    lease: Lease,
+struct ChangeWatcher {
+    state: ServerState,
+    subscription: ChangeSubscription,
+    audience: ChangeAudience,
+    lease: CredentialLease,
     /// Where nothing changes, nothing else would look at the credential.
     beat: Interval,
     pending: PendingTopics,
     is_ready: bool,
 }
 
-impl Watch {
+impl ChangeWatcher {
     async fn next(&mut self) -> Option<Event> {
         if !self.is_ready {
             self.is_ready = true;
-            return Some(events::named("ready", &JsonLine::new(&serde_json::json!({}))));
+            return Some(events::named_event("ready", &JsonLine::new(&serde_json::json!({}))));
         }
         loop {
             let due = self.pending.due;
@@ -201,19 +211,19 @@ impl Watch {
                 _ = self.beat.tick() => None,
                 () = self.state.lifecycle.stopping.cancelled() => return None,
             };
-            if self.lease.is_over(&self.state.tokens, self.state.clock.now()) {
+            if self.lease.is_expired(&self.state.tokens, self.state.clock.now()) {
                 return None;
             }
             match heard {
-                Some(Ok(change)) => self.pending.add(self.audience.topics(&change), Instant::now()),
+                Some(Ok(change)) => self.pending.add(self.audience.affected_topics(&change), Instant::now()),
                 Some(Err(RecvError::Lagged(_))) => {
                     self.pending.add(self.audience.all_topics(), Instant::now());
                 }
                 Some(Err(RecvError::Closed)) => return None,
                 None => {}
             }
-            if let Some(topics) = self.pending.take(Instant::now()) {
-                return Some(events::named("changed", &JsonLine::new(&Changed { topics })));
+            if let Some(topics) = self.pending.take_due(Instant::now()) {
+                return Some(events::named_event("changed", &JsonLine::new(&ChangedEvent { topics })));
             }
         }
     }
@@ -222,13 +232,13 @@ impl Watch {
 /// What changed and was not sent yet: at most all topics, however much changes.
 #[derive(Default)]
 struct PendingTopics {
-    topics: BTreeSet<Topic>,
+    topics: BTreeSet<ChangeTopic>,
     due: Option<Instant>,
     last_sent: Option<Instant>,
 }
 
 impl PendingTopics {
-    fn add(&mut self, topics: BTreeSet<Topic>, now: Instant) {
+    fn add(&mut self, topics: BTreeSet<ChangeTopic>, now: Instant) {
         if topics.is_empty() {
             return;
         }
@@ -239,7 +249,7 @@ impl PendingTopics {
     }
 
     /// What is due now.
-    fn take(&mut self, now: Instant) -> Option<BTreeSet<Topic>> {
+    fn take_due(&mut self, now: Instant) -> Option<BTreeSet<ChangeTopic>> {
         self.due.filter(|due| *due <= now)?;
         self.due = None;
         self.last_sent = Some(now);
@@ -249,16 +259,16 @@ impl PendingTopics {
 
 /// Data of the event `changed`.
 #[derive(Serialize)]
-struct Changed {
-    topics: BTreeSet<Topic>,
+struct ChangedEvent {
+    topics: BTreeSet<ChangeTopic>,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn audience(name: &str, role: Role) -> Audience {
-        Audience { name: name.to_owned(), role, user: name.parse().ok() }
+    fn audience(name: &str, role: Role) -> ChangeAudience {
+        ChangeAudience { name: name.to_owned(), role, user: name.parse().ok() }
     }
 
     #[tokio::test(start_paused = true)]
@@ -267,16 +277,16 @@ mod tests {
         let mut events = Vec::new();
         for ms in (0..2_000).step_by(10) {
             let now = begun + Duration::from_millis(ms);
-            pending.add(BTreeSet::from([Topic::Apps, Topic::Tools]), now);
-            events.extend(pending.take(now).map(|topics| (ms, topics.len())));
+            pending.add(BTreeSet::from([ChangeTopic::Apps, ChangeTopic::Tools]), now);
+            events.extend(pending.take_due(now).map(|topics| (ms, topics.len())));
         }
         assert_eq!(events, [(50, 2), (550, 2), (1_050, 2), (1_550, 2)]);
         assert_eq!(
-            pending.take(begun + Duration::from_secs(3)).map(|topics| topics.len()),
+            pending.take_due(begun + Duration::from_secs(3)).map(|topics| topics.len()),
             Some(2),
             "the last"
         );
-        assert_eq!(pending.take(begun + Duration::from_secs(9)), None);
+        assert_eq!(pending.take_due(begun + Duration::from_secs(9)), None);
     }
 
     #[test]
@@ -287,16 +297,19 @@ mod tests {
             audience("boss", Role::Operator),
         );
         let app = Change::AppChanged("com.a".parse().unwrap());
-        assert!(!ada.topics(&app).contains(&Topic::Apps) && dora.topics(&app).contains(&Topic::Apps));
+        assert!(
+            !ada.affected_topics(&app).contains(&ChangeTopic::Apps)
+                && dora.affected_topics(&app).contains(&ChangeTopic::Apps)
+        );
         let view = Change::ViewChanged("ada".parse().unwrap());
-        assert!(ada.topics(&view).contains(&Topic::Tools));
-        assert!(dora.topics(&view).is_empty() && boss.topics(&view).is_empty());
+        assert!(ada.affected_topics(&view).contains(&ChangeTopic::Tools));
+        assert!(dora.affected_topics(&view).is_empty() && boss.affected_topics(&view).is_empty());
         let token = Change::TokenIssued { subject: "ada".into() };
-        assert!(dora.topics(&token).is_empty());
-        assert_eq!((ada.topics(&token).len(), boss.topics(&token).len()), (1, 1));
+        assert!(dora.affected_topics(&token).is_empty());
+        assert_eq!((ada.affected_topics(&token).len(), boss.affected_topics(&token).len()), (1, 1));
         let upstreams = Change::UpstreamStatusChanged;
-        assert!(ada.topics(&upstreams).is_empty() && !dora.topics(&upstreams).is_empty());
-        assert_eq!(boss.all_topics().len(), Topic::ALL.len());
-        assert_eq!(ada.all_topics().len(), Topic::ALL.len() - 2);
+        assert!(ada.affected_topics(&upstreams).is_empty() && !dora.affected_topics(&upstreams).is_empty());
+        assert_eq!(boss.all_topics().len(), ChangeTopic::ALL.len());
+        assert_eq!(ada.all_topics().len(), ChangeTopic::ALL.len() - 2);
     }
 }

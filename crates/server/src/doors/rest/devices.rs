@@ -3,30 +3,30 @@
 use http::Method;
 use schemars::JsonSchema;
 use serde::Serialize;
-use toolyard_protocol::device::{Capabilities, profiles};
+use toolyard_protocol::device::{Capabilities, all_profiles};
 
-use super::{Answer, ok};
-use crate::routes::{Access, Route};
+use super::{HandlerResult, ok_json};
+use crate::routes::{Route, RouteAccess};
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::new(
             Method::GET,
             "/api/devices",
-            Access::Public,
+            RouteAccess::Public,
             "Every model of glasses that the platform knows, and what it can do",
-            devices,
+            list_devices,
         )
-        .gives::<Devices>(),
+        .response_body::<DeviceModelList>(),
     ]
 }
 
 /// The models that the platform knows, in a fixed order.
 #[derive(Serialize, JsonSchema)]
-struct Devices {
+struct DeviceModelList {
     models: Vec<Capabilities>,
 }
 
-async fn devices() -> Answer {
-    ok(&Devices { models: profiles().iter().map(|profile| (**profile).clone()).collect() })
+async fn list_devices() -> HandlerResult {
+    ok_json(&DeviceModelList { models: all_profiles().iter().map(|profile| (**profile).clone()).collect() })
 }

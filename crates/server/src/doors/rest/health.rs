@@ -10,13 +10,13 @@ use http::{HeaderValue, Method, StatusCode, header};
 use serde_json::json;
 use tokio::time::timeout;
 
-use super::{Answer, ok};
+use super::{HandlerResult, ok_json};
 use crate::{
-    auth::Anybody,
-    error::Failure,
-    routes::{Access, Route},
-    state::AppState,
-    telemetry::ProcessNumbers,
+    auth::KnownActor,
+    error::RequestError,
+    routes::{Route, RouteAccess},
+    state::ServerState,
+    telemetry::ProcessSnapshot,
 };
 
 /// How long the store may take to answer; probes do not wait longer either.
@@ -24,43 +24,54 @@ const STORE_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
-        Route::new(Method::GET, "/healthz", Access::Public, "Whether the process lives", healthz),
-        Route::new(Method::GET, "/readyz", Access::Public, "Whether the server takes work", readyz),
-        Route::new(Method::GET, "/metrics", Access::Operator, "Metrics, as Prometheus reads them", metrics),
-        Route::new(Method::GET, "/api/openapi.json", Access::Public, "This description", openapi),
+        Route::new(Method::GET, "/healthz", RouteAccess::Public, "Whether the process lives", healthz),
+        Route::new(Method::GET, "/readyz", RouteAccess::Public, "Whether the server takes work", readyz),
+        Route::new(
+            Method::GET,
+            "/metrics",
+            RouteAccess::Operator,
+            "Metrics, as Prometheus reads them",
+            get_metrics,
+        ),
+        Route::new(Method::GET, "/api/openapi.json", RouteAccess::Public, "This description", get_openapi),
     ]
 }
 
-async fn healthz() -> Answer {
-    ok(&json!({ "status": "ok" }))
+async fn healthz() -> HandlerResult {
+    ok_json(&json!({ "status": "ok" }))
 }
 
-async fn readyz(State(state): State<AppState>) -> Answer {
+async fn readyz(State(state): State<ServerState>) -> HandlerResult {
     if state.lifecycle.stopping.is_cancelled() {
-        return Err(Failure::unavailable("the server is stopping"));
+        return Err(RequestError::unavailable("the server is stopping"));
     }
-    let stuck = state.process.workers.stuck();
+    let stuck = state.process.workers.stuck_workers();
     if stuck > 0 {
-        return Err(Failure::unavailable(format!("{stuck} of the server's worker threads make no progress")));
+        return Err(RequestError::unavailable(format!(
+            "{stuck} of the server's worker threads make no progress"
+        )));
     }
     match timeout(STORE_TIMEOUT, state.stores.maintenance.ping()).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
             tracing::error!(%error, "the store does not take writes");
-            return Err(Failure::unavailable("the store does not take writes; see the server's log"));
+            return Err(RequestError::unavailable("the store does not take writes; see the server's log"));
         }
-        Err(_) => return Err(Failure::unavailable("the store does not answer in time")),
+        Err(_) => return Err(RequestError::unavailable("the store does not answer in time")),
     }
-    ok(&json!({ "status": "ready" }))
+    ok_json(&json!({ "status": "ready" }))
 }
 
-async fn metrics(State(state): State<AppState>, Anybody(_): Anybody) -> Result<Response, Failure> {
-    state.call_metrics.set_gauges(state.executor.in_flight(), state.sessions.users());
+async fn get_metrics(
+    State(state): State<ServerState>,
+    KnownActor(_): KnownActor,
+) -> Result<Response, RequestError> {
+    state.call_metrics.set_gauges(state.executor.in_flight(), state.sessions.user_count());
     let backlog = state.stores.maintenance.backlog();
-    state.process.metrics.set(&ProcessNumbers {
-        stuck: state.process.workers.stuck(),
-        stalls: state.process.workers.stalls(),
-        connections: state.process.connections.open(),
+    state.process.metrics.update(&ProcessSnapshot {
+        stuck: state.process.workers.stuck_workers(),
+        stalls: state.process.workers.stall_count(),
+        connections: state.process.connections.open_count(),
         unwritten: backlog.unwritten,
         lost: backlog.lost,
     });
@@ -69,7 +80,7 @@ async fn metrics(State(state): State<AppState>, Anybody(_): Anybody) -> Result<R
     Ok(([(header::CONTENT_TYPE, kind)], state.metrics.render()).into_response())
 }
 
-async fn openapi(State(state): State<AppState>) -> Response {
+async fn get_openapi(State(state): State<ServerState>) -> Response {
     let kind = HeaderValue::from_static("application/json");
     (StatusCode::OK, [(header::CONTENT_TYPE, kind)], state.openapi.clone()).into_response()
 }

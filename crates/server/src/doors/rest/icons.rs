@@ -4,13 +4,13 @@ use axum::{extract::State, response::IntoResponse as _};
 use http::{HeaderValue, Method, header};
 use toolyard_protocol::{PackageName, api::ApiErrorCode};
 
-use super::Answer;
+use super::HandlerResult;
 use crate::{
-    auth::Anybody,
-    error::Failure,
-    extract::Path,
-    routes::{Access, Route},
-    state::AppState,
+    auth::KnownActor,
+    error::RequestError,
+    extract::PathParams,
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 /// For whoever opens the picture itself: an SVG is a document, and none of ours.
@@ -19,19 +19,19 @@ const HARMLESS: HeaderValue =
 
 pub(crate) fn routes() -> Vec<Route> {
     const TEXT: &str = "The picture of an app whose `iconUrl` is on another host, fetched by this server";
-    vec![Route::new(Method::GET, "/api/apps/{package}/icon", Access::Known, TEXT, icon)]
+    vec![Route::new(Method::GET, "/api/apps/{package}/icon", RouteAccess::Authenticated, TEXT, get_icon)]
 }
 
-async fn icon(
-    State(state): State<AppState>,
-    Anybody(who): Anybody,
-    Path(package): Path<PackageName>,
-) -> Answer {
+async fn get_icon(
+    State(state): State<ServerState>,
+    KnownActor(who): KnownActor,
+    PathParams(package): PathParams<PackageName>,
+) -> HandlerResult {
     state.platform.limits.check_costly(&who)?;
     let missing = |why: &str| {
-        Failure::new(ApiErrorCode::NotFound, format!("there is no picture of {package} to show: {why}"))
+        RequestError::new(ApiErrorCode::NotFound, format!("there is no picture of {package} to show: {why}"))
     };
-    let app = state.catalog.app(&package).await?.ok_or_else(|| missing("there is no such app"))?;
+    let app = state.catalog.find_app(&package).await?.ok_or_else(|| missing("there is no such app"))?;
     let url = app.head.record.details.icon_url.as_deref().ok_or_else(|| missing("it names none"))?;
     if url.starts_with("data:") {
         return Err(missing("it is in its `iconUrl`"));

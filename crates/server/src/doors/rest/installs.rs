@@ -6,12 +6,12 @@ use serde::Serialize;
 use toolyard_platform::installs;
 use toolyard_protocol::{api::InstallSummary, session::iso_millis};
 
-use super::{Answer, nothing, ok, package};
+use super::{HandlerResult, no_content, ok_json, parse_package};
 use crate::{
-    auth::ForUser,
-    extract::Path,
-    routes::{Access, Route},
-    state::AppState,
+    auth::TargetUser,
+    extract::PathParams,
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -19,37 +19,37 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::new(
             Method::GET,
             "/api/installs",
-            Access::User,
+            RouteAccess::User,
             "The user's apps, the earliest install first",
-            list,
+            list_installs,
         )
-        .gives::<InstallList>(),
-        Route::new(Method::PUT, "/api/installs/{package}", Access::User, "Installs an app", install)
-            .success(204),
+        .response_body::<InstallList>(),
+        Route::new(Method::PUT, "/api/installs/{package}", RouteAccess::User, "Installs an app", install_app)
+            .success_status(204),
         Route::new(
             Method::DELETE,
             "/api/installs/{package}",
-            Access::User,
+            RouteAccess::User,
             "Removes an app and what it keeps for the user",
-            uninstall,
+            uninstall_app,
         )
-        .success(204),
+        .success_status(204),
         Route::new(
             Method::PUT,
             "/api/installs/{package}/assistant",
-            Access::User,
+            RouteAccess::User,
             "Lets the app call the tools of other apps for this user",
-            grant,
+            grant_assistant,
         )
-        .success(204),
+        .success_status(204),
         Route::new(
             Method::DELETE,
             "/api/installs/{package}/assistant",
-            Access::User,
+            RouteAccess::User,
             "Takes that back",
-            revoke,
+            revoke_assistant,
         )
-        .success(204),
+        .success_status(204),
     ]
 }
 
@@ -58,11 +58,11 @@ struct InstallList {
     installs: Vec<InstallSummary>,
 }
 
-async fn list(State(state): State<AppState>, who: ForUser) -> Answer {
+async fn list_installs(State(state): State<ServerState>, who: TargetUser) -> HandlerResult {
     let mut installs = Vec::new();
-    for install in state.stores.installs.of(&who.user).await? {
+    for install in state.stores.installs.list_installs(&who.user).await? {
         // From the cache of the catalog, so that a long list does not ask the store for each app.
-        let app = state.catalog.app(&install.package).await?;
+        let app = state.catalog.find_app(&install.package).await?;
         let details = app.as_ref().map(|app| &app.head.record.details);
         let name = details.map(|details| details.name.clone()).filter(|name| !name.is_empty());
         installs.push(InstallSummary {
@@ -73,25 +73,41 @@ async fn list(State(state): State<AppState>, who: ForUser) -> Answer {
             assistant: install.assistant,
         });
     }
-    ok(&InstallList { installs })
+    ok_json(&InstallList { installs })
 }
 
-async fn install(State(state): State<AppState>, who: ForUser, Path(name): Path<String>) -> Answer {
-    installs::install(&state.platform, &who.into(), &package(&name)?).await?;
-    nothing()
+async fn install_app(
+    State(state): State<ServerState>,
+    who: TargetUser,
+    PathParams(name): PathParams<String>,
+) -> HandlerResult {
+    installs::install(&state.platform, &who.into(), &parse_package(&name)?).await?;
+    no_content()
 }
 
-async fn uninstall(State(state): State<AppState>, who: ForUser, Path(name): Path<String>) -> Answer {
-    installs::uninstall(&state.platform, &who.into(), &package(&name)?).await?;
-    nothing()
+async fn uninstall_app(
+    State(state): State<ServerState>,
+    who: TargetUser,
+    PathParams(name): PathParams<String>,
+) -> HandlerResult {
+    installs::uninstall(&state.platform, &who.into(), &parse_package(&name)?).await?;
+    no_content()
 }
 
-async fn grant(State(state): State<AppState>, who: ForUser, Path(name): Path<String>) -> Answer {
-    installs::grant_assistant(&state.platform, &who.into(), &package(&name)?, true).await?;
-    nothing()
+async fn grant_assistant(
+    State(state): State<ServerState>,
+    who: TargetUser,
+    PathParams(name): PathParams<String>,
+) -> HandlerResult {
+    installs::grant_assistant(&state.platform, &who.into(), &parse_package(&name)?, true).await?;
+    no_content()
 }
 
-async fn revoke(State(state): State<AppState>, who: ForUser, Path(name): Path<String>) -> Answer {
-    installs::grant_assistant(&state.platform, &who.into(), &package(&name)?, false).await?;
-    nothing()
+async fn revoke_assistant(
+    State(state): State<ServerState>,
+    who: TargetUser,
+    PathParams(name): PathParams<String>,
+) -> HandlerResult {
+    installs::grant_assistant(&state.platform, &who.into(), &parse_package(&name)?, false).await?;
+    no_content()
 }

@@ -5,33 +5,43 @@ use http::Method;
 use toolyard_platform::apps;
 use toolyard_protocol::api::{NewKey, NewSecret};
 
-use super::{Answer, ok, package};
+use super::{HandlerResult, ok_json, parse_package};
 use crate::{
-    auth::Builder,
-    extract::Path,
-    routes::{Access, Route},
-    state::AppState,
+    auth::AppEditor,
+    extract::PathParams,
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
-        Route::new(Method::POST, "/api/apps/{package}/key", Access::Owner, "A new API key; the old one is void", key)
-            .gives::<NewKey>(),
+        Route::new(Method::POST, "/api/apps/{package}/key", RouteAccess::Owner, "A new API key; the old one is void", rotate_key)
+            .response_body::<NewKey>(),
         Route::new(
             Method::POST,
             "/api/apps/{package}/secret",
-            Access::Owner,
+            RouteAccess::Owner,
             "A new signing secret; requests carry signatures of the old and the new one until the next rotation",
-            secret,
+            rotate_secret,
         )
-        .gives::<NewSecret>(),
+        .response_body::<NewSecret>(),
     ]
 }
 
-async fn key(State(state): State<AppState>, Builder(actor): Builder, Path(name): Path<String>) -> Answer {
-    ok(&NewKey { api_key: apps::rotate_key(&state.platform, &actor, &package(&name)?).await? })
+async fn rotate_key(
+    State(state): State<ServerState>,
+    AppEditor(actor): AppEditor,
+    PathParams(name): PathParams<String>,
+) -> HandlerResult {
+    ok_json(&NewKey { api_key: apps::rotate_key(&state.platform, &actor, &parse_package(&name)?).await? })
 }
 
-async fn secret(State(state): State<AppState>, Builder(actor): Builder, Path(name): Path<String>) -> Answer {
-    ok(&NewSecret { signing_secret: apps::rotate_secret(&state.platform, &actor, &package(&name)?).await? })
+async fn rotate_secret(
+    State(state): State<ServerState>,
+    AppEditor(actor): AppEditor,
+    PathParams(name): PathParams<String>,
+) -> HandlerResult {
+    ok_json(&NewSecret {
+        signing_secret: apps::rotate_secret(&state.platform, &actor, &parse_package(&name)?).await?,
+    })
 }

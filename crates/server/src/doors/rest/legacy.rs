@@ -5,21 +5,21 @@ use axum::{extract::State, handler::Handler as _, middleware::map_response, resp
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use toolyard_core::{CatalogView, Door, Reply, Tool, ToolCall, ToolError, executor::Outcome};
+use toolyard_core::{CallReply, CatalogView, Door, Tool, ToolCall, ToolError, executor::CallOutcome};
 use toolyard_protocol::{
     LocalName, ToolName, ToolRef, UserId, call::GIVE_APP_CONTROL_OF_TOOL_RESPONSE, legacy::ToolSchema,
     result::RestResult,
 };
 
-use super::{package, tools::failure_in};
+use super::{parse_package, tools::error_in_result};
 use crate::{
-    auth::{self, Actor, Anybody, Guarded, Refusal},
+    auth::{self, Actor, AuthRefusal, GuardedHandler, KnownActor},
     body::JsonBytes,
-    calls::{self, Asked},
-    error::{Failure, json as answer, status_of},
-    extract::Path,
-    routes::{Access, Route},
-    state::AppState,
+    calls::{self, CallRequest},
+    error::{RequestError, api_error_status, json_response as answer},
+    extract::PathParams,
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 /// When they go.
@@ -32,45 +32,45 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::checked_by_handler(
             Method::GET,
             "/api/tools/apps/{package}/tools",
-            Access::Known,
+            RouteAccess::Authenticated,
             "Tools of one app, old form",
-            guarded(app_tools).layer(map_response(list_instead)),
+            require_known(app_tools).layer(map_response(deprecate_for_list)),
         )
         .deprecated(),
         Route::checked_by_handler(
             Method::GET,
             "/api/tools/users/{user}/tools",
-            Access::Known,
+            RouteAccess::Authenticated,
             "Tools of one user, old form",
-            guarded(user_tools).layer(map_response(list_instead)),
+            require_known(user_tools).layer(map_response(deprecate_for_list)),
         )
         .deprecated(),
         Route::checked_by_handler(
             Method::POST,
             "/api/tools/apps/{package}/tool",
-            Access::Known,
+            RouteAccess::Authenticated,
             "Calls a tool, old form",
-            guarded(call).layer(map_response(execute_instead)),
+            require_known(call_legacy_tool).layer(map_response(deprecate_for_execute)),
         )
         .deprecated(),
     ]
 }
 
 /// Inside of what marks responses, so that a refusal is marked as well.
-fn guarded<H>(handler: H) -> Guarded<H> {
-    Guarded { access: Access::Known, handler }
+fn require_known<H>(handler: H) -> GuardedHandler<H> {
+    GuardedHandler { access: RouteAccess::Authenticated, handler }
 }
 
-async fn list_instead(response: Response) -> Response {
-    marked(response, "</api/tools>; rel=\"successor-version\"")
+async fn deprecate_for_list(response: Response) -> Response {
+    mark_deprecated(response, "</api/tools>; rel=\"successor-version\"")
 }
 
-async fn execute_instead(response: Response) -> Response {
-    marked(response, "</api/tools/execute>; rel=\"successor-version\"")
+async fn deprecate_for_execute(response: Response) -> Response {
+    mark_deprecated(response, "</api/tools/execute>; rel=\"successor-version\"")
 }
 
 /// Every answer says that the endpoint will go, and what takes its place.
-fn marked(mut response: Response, successor: &'static str) -> Response {
+fn mark_deprecated(mut response: Response, successor: &'static str) -> Response {
     let headers = response.headers_mut();
     headers.insert("deprecation", HeaderValue::from_static(DEPRECATED));
     headers.insert("sunset", HeaderValue::from_static(SUNSET));
@@ -78,73 +78,80 @@ fn marked(mut response: Response, successor: &'static str) -> Response {
     response
 }
 
-fn old_error(status: StatusCode, message: &str) -> Response {
+fn legacy_error(status: StatusCode, message: &str) -> Response {
     answer(status, &json!({ "error": true, "message": message }))
 }
 
 /// The first design knew no refusals here: those are told as everywhere.
-fn old_failure(failure: Failure) -> Response {
+fn legacy_failure(failure: RequestError) -> Response {
     match failure {
-        Failure::Api(error) => old_error(status_of(error.code), &error.message),
-        refused @ Failure::Refused(_) => refused.into(),
+        RequestError::Api(error) => legacy_error(api_error_status(error.code), &error.message),
+        refused @ RequestError::Refused(_) => refused.into(),
     }
 }
 
 async fn app_tools(
-    State(state): State<AppState>,
-    Anybody(who): Anybody,
-    Path(name): Path<String>,
+    State(state): State<ServerState>,
+    KnownActor(who): KnownActor,
+    PathParams(name): PathParams<String>,
 ) -> Response {
     let found = async {
-        let name = package(&name)?;
-        let app = state.catalog.app(&name).await?;
-        let app = app.ok_or_else(|| Failure::not_found(format_args!("app {name}")))?;
+        let name = parse_package(&name)?;
+        let app = state.catalog.find_app(&name).await?;
+        let app = app.ok_or_else(|| RequestError::not_found(format_args!("app {name}")))?;
         let visible = match &who {
             who if who.may_change(&app.head.record.owner, &name) => true,
             Actor::Person { name: user, .. } => match user.parse() {
-                Ok(user) => {
-                    state.stores.installs.of(&user).await?.iter().any(|install| install.package == name)
-                }
+                Ok(user) => state
+                    .stores
+                    .installs
+                    .list_installs(&user)
+                    .await?
+                    .iter()
+                    .any(|install| install.package == name),
                 Err(_) => false,
             },
             Actor::App(_) => false,
         };
-        if visible { Ok(app) } else { Err(Failure::not_found(format_args!("app {name}"))) }
+        if visible { Ok(app) } else { Err(RequestError::not_found(format_args!("app {name}"))) }
     };
     match found.await {
         Ok(app) => {
             let tools: Vec<_> =
-                app.tools.iter().map(|tool| ToolSchema::approximate(&tool.definition)).collect();
+                app.tools.iter().map(|tool| ToolSchema::from_definition_lossy(&tool.definition)).collect();
             answer(StatusCode::OK, &tools)
         }
         // The old server answered so, and old clients look for it.
-        Err(Failure::Api(error)) => old_error(StatusCode::INTERNAL_SERVER_ERROR, &error.message),
+        Err(RequestError::Api(error)) => legacy_error(StatusCode::INTERNAL_SERVER_ERROR, &error.message),
         Err(refused) => refused.into(),
     }
 }
 
 async fn user_tools(
-    State(state): State<AppState>,
-    Anybody(who): Anybody,
-    Path(user): Path<String>,
+    State(state): State<ServerState>,
+    KnownActor(who): KnownActor,
+    PathParams(user): PathParams<String>,
 ) -> Response {
     let Ok(user) = user.parse::<UserId>() else {
-        return old_error(StatusCode::NOT_FOUND, "User not found");
+        return legacy_error(StatusCode::NOT_FOUND, "User not found");
     };
     let view = async {
-        let acting = auth::acting_for(&state, who, Some(user.clone())).await?;
-        Ok::<_, Failure>(state.catalog.view(&acting.user, acting.scope).await?)
+        let acting = auth::caller_context(&state, who, Some(user.clone())).await?;
+        Ok::<_, RequestError>(state.catalog.view(&acting.user, acting.scope).await?)
     };
     match view.await {
-        Ok(view) => answer(StatusCode::OK, &old_listing(&view)),
-        Err(Failure::Refused(Refusal::NoSession)) => old_error(StatusCode::NOT_FOUND, "User not found"),
-        Err(failure) => old_failure(failure),
+        Ok(view) => answer(StatusCode::OK, &legacy_listing(&view)),
+        Err(RequestError::Refused(AuthRefusal::NoSession)) => {
+            legacy_error(StatusCode::NOT_FOUND, "User not found")
+        }
+        Err(failure) => legacy_failure(failure),
     }
 }
 
-fn old_listing(view: &CatalogView) -> Vec<Value> {
+fn legacy_listing(view: &CatalogView) -> Vec<Value> {
     let entry = |tool: &std::sync::Arc<Tool>| {
-        let mut entry = serde_json::to_value(ToolSchema::approximate(&tool.definition)).unwrap_or_default();
+        let mut entry =
+            serde_json::to_value(ToolSchema::from_definition_lossy(&tool.definition)).unwrap_or_default();
         entry["appPackageName"] = tool.name.package().as_str().into();
         entry
     };
@@ -153,49 +160,49 @@ fn old_listing(view: &CatalogView) -> Vec<Value> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct OldCall {
+struct LegacyCallBody {
     tool_id: Option<String>,
     user_id: Option<String>,
     tool_parameters: Option<Map<String, Value>>,
 }
 
-async fn call(
-    State(state): State<AppState>,
-    Anybody(who): Anybody,
-    Path(name): Path<String>,
+async fn call_legacy_tool(
+    State(state): State<ServerState>,
+    KnownActor(who): KnownActor,
+    PathParams(name): PathParams<String>,
     headers: HeaderMap,
     JsonBytes(body): JsonBytes,
 ) -> Response {
-    match run(&state, who, &name, &headers, &body).await {
-        Ok(outcome) => old_answer(&outcome),
+    match run_legacy_call(&state, who, &name, &headers, &body).await {
+        Ok(outcome) => legacy_response(&outcome),
         Err(response) => response,
     }
 }
 
-async fn run(
-    state: &AppState,
+async fn run_legacy_call(
+    state: &ServerState,
     who: Actor,
     name: &str,
     headers: &HeaderMap,
     body: &[u8],
-) -> Result<Outcome, Response> {
-    let bad = |message: &str| old_error(StatusCode::BAD_REQUEST, message);
-    let call: OldCall = serde_json::from_slice(body).map_err(|error| bad(&error.to_string()))?;
+) -> Result<CallOutcome, Response> {
+    let bad = |message: &str| legacy_error(StatusCode::BAD_REQUEST, message);
+    let call: LegacyCallBody = serde_json::from_slice(body).map_err(|error| bad(&error.to_string()))?;
     let (Some(tool), Some(user)) = (call.tool_id, call.user_id) else {
         return Err(bad("toolId and userId are required"));
     };
     let (app, tool) = (
-        package(name).map_err(old_failure)?,
+        parse_package(name).map_err(legacy_failure)?,
         tool.parse::<LocalName>().map_err(|error| bad(&error.to_string()))?,
     );
     let user = user.parse().map_err(|error: toolyard_protocol::id::InvalidId| bad(&error.to_string()))?;
-    let acting = auth::acting_for(state, who, Some(user)).await.map_err(old_failure)?;
+    let acting = auth::caller_context(state, who, Some(user)).await.map_err(legacy_failure)?;
     let arguments = call
         .tool_parameters
         .map(|parameters| toolyard_protocol::raw::to_raw::<Map<String, Value>>(&parameters));
     let call = ToolCall { name: ToolRef::Canonical(ToolName::new(&app, &tool)), arguments };
-    let running = match Asked::through(Door::Legacy).with_headers(headers) {
-        Ok(asked) => calls::start(state, acting, call, asked).await,
+    let running = match CallRequest::new(Door::Legacy).with_headers(headers) {
+        Ok(asked) => calls::start_call(state, acting, call, asked).await,
         Err(error) => Err(error),
     };
     Ok(match running {
@@ -205,7 +212,7 @@ async fn run(
 }
 
 /// As the old server passed an app's own answer on.
-fn old_answer(outcome: &Outcome) -> Response {
+fn legacy_response(outcome: &CallOutcome) -> Response {
     let failed = |error: &ToolError| {
         let status =
             StatusCode::from_u16(error.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -215,18 +222,18 @@ fn old_answer(outcome: &Outcome) -> Response {
         )
     };
     match outcome {
-        Ok(Reply::Done(result)) => {
-            if let Some(error) = failure_in(result) {
+        Ok(CallReply::Done(result)) => {
+            if let Some(error) = error_in_result(result) {
                 return failed(&error);
             }
             let reply: Value = if result.extensions.suppress_voice_response {
                 GIVE_APP_CONTROL_OF_TOOL_RESPONSE.into()
             } else {
-                serde_json::to_value(RestResult::done(result).content).unwrap_or_default()
+                serde_json::to_value(RestResult::from_result(result).content).unwrap_or_default()
             };
             answer(StatusCode::OK, &json!({ "status": "success", "reply": reply }))
         }
-        Ok(_) => old_error(StatusCode::FORBIDDEN, "this tool cannot be called through the old endpoint"),
+        Ok(_) => legacy_error(StatusCode::FORBIDDEN, "this tool cannot be called through the old endpoint"),
         Err(error) => failed(error),
     }
 }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolyard_core::{
     catalog::AppEntry,
-    ports::{AppRecord, Install},
+    ports::{AppRecord, InstalledApp},
 };
 use toolyard_protocol::{
     PackageName,
@@ -17,13 +17,13 @@ use toolyard_protocol::{
     device::{self, Capabilities, HardwareRequirement, HardwareType},
 };
 
-use super::{Answer, MAX_WORDS, ok};
+use super::{HandlerResult, MAX_WORDS, ok_json};
 use crate::{
-    auth::ForUser,
-    error::Failure,
-    extract::Query,
-    routes::{Access, Route},
-    state::AppState,
+    auth::TargetUser,
+    error::RequestError,
+    extract::QueryParams,
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 /// Apps on a page where nobody says how many.
@@ -40,16 +40,16 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::new(
             Method::GET,
             "/api/library",
-            Access::User,
+            RouteAccess::User,
             "What the user can install, by package name",
-            list,
+            list_library,
         )
         .query(&[
             ("q", "Words in the name, description or package"),
             ("after", "The `next` of the page before"),
             ("limit", "At most so many, up to 50; 20 where nothing is said"),
         ])
-        .gives::<Library>(),
+        .response_body::<LibraryPage>(),
     ]
 }
 
@@ -63,7 +63,7 @@ struct LibraryQuery {
 
 /// A page of what can be installed.
 #[derive(Serialize, JsonSchema)]
-struct Library {
+struct LibraryPage {
     apps: Vec<LibraryApp>,
     /// Where there are more: send it as `after`.
     next: Option<PackageName>,
@@ -93,7 +93,7 @@ struct LibraryApp {
     assistant: bool,
     /// Whether it runs for the user now.
     running: bool,
-    fit: Fit,
+    fit: DeviceFit,
 }
 
 /// A tool of an app.
@@ -109,7 +109,7 @@ struct LibraryTool {
 /// Whether an app works on the user's glasses.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Fit {
+struct DeviceFit {
     /// Whether nothing is missing that it needs. Without a device nothing is.
     fits: bool,
     /// Whether it is known what the device can do.
@@ -118,30 +118,35 @@ struct Fit {
     missing_optional: Vec<HardwareType>,
 }
 
-async fn list(State(state): State<AppState>, who: ForUser, Query(query): Query<LibraryQuery>) -> Answer {
+async fn list_library(
+    State(state): State<ServerState>,
+    who: TargetUser,
+    QueryParams(query): QueryParams<LibraryQuery>,
+) -> HandlerResult {
     if query.q.chars().count() > MAX_WORDS {
-        return Err(Failure::invalid(format!("q: at most {MAX_WORDS} characters")));
+        return Err(RequestError::invalid_request(format!("q: at most {MAX_WORDS} characters")));
     }
     let limit = query.limit.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE);
-    let mut found = state.stores.apps.installable(query.q.trim(), query.after.as_ref(), limit + 1).await?;
+    let mut found =
+        state.stores.apps.search_installable(query.q.trim(), query.after.as_ref(), limit + 1).await?;
     let more = found.len() > limit as usize;
     found.truncate(limit as usize);
     let next = found.last().filter(|_| more).map(|last| last.package.clone());
-    let installs = state.stores.installs.of(&who.user).await?;
-    let session = state.sessions.summary(&who.user);
+    let installs = state.stores.installs.list_installs(&who.user).await?;
+    let session = state.sessions.session_summary(&who.user);
     let mut apps = Vec::with_capacity(found.len());
     for record in found {
         // As it is for this user: some upstreams offer each user something else.
-        let entry = state.catalog.app_for(&record.package, &who.user).await?;
+        let entry = state.catalog.find_app_for(&record.package, &who.user).await?;
         apps.push(library_app(record, entry, &installs, session.as_ref()));
     }
-    ok(&Library { apps, next })
+    ok_json(&LibraryPage { apps, next })
 }
 
 fn library_app(
     record: AppRecord,
     entry: Option<Arc<AppEntry>>,
-    installs: &[Install],
+    installs: &[InstalledApp],
     session: Option<&SessionSummary>,
 ) -> LibraryApp {
     // An upstream need not be started.
@@ -161,7 +166,7 @@ fn library_app(
         app_type: details.app_type,
         permissions: details.permissions,
         wants: details.wants,
-        fit: fit(&details.hardware_requirements, capabilities),
+        fit: device_fit(&details.hardware_requirements, capabilities),
         hardware_requirements: details.hardware_requirements,
         tool_count: tools.len() as u64,
         tools: tools
@@ -170,7 +175,7 @@ fn library_app(
             .map(|tool| LibraryTool {
                 name: tool.definition.name.as_str().to_owned(),
                 title: tool.definition.title.clone(),
-                description: first_words(&tool.definition.description),
+                description: truncate_description(&tool.definition.description),
             })
             .collect(),
         installed: install.is_some(),
@@ -180,8 +185,8 @@ fn library_app(
     }
 }
 
-fn fit(requirements: &[HardwareRequirement], device: Option<&Capabilities>) -> Fit {
-    let missing = device::check(requirements, device);
+fn device_fit(requirements: &[HardwareRequirement], device: Option<&Capabilities>) -> DeviceFit {
+    let missing = device::check_hardware(requirements, device);
     let kinds = |missing: &[HardwareRequirement]| {
         let mut kinds = Vec::new();
         for requirement in missing {
@@ -191,7 +196,7 @@ fn fit(requirements: &[HardwareRequirement], device: Option<&Capabilities>) -> F
         }
         kinds
     };
-    Fit {
+    DeviceFit {
         fits: missing.is_compatible(),
         device_known: device.is_some(),
         missing_required: kinds(&missing.missing_required),
@@ -199,7 +204,7 @@ fn fit(requirements: &[HardwareRequirement], device: Option<&Capabilities>) -> F
     }
 }
 
-fn first_words(text: &str) -> String {
+fn truncate_description(text: &str) -> String {
     match text.char_indices().nth(MAX_TOOL_WORDS) {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),
         None => text.to_owned(),
@@ -212,9 +217,9 @@ mod tests {
 
     #[test]
     fn long_descriptions_are_cut_between_characters() {
-        assert_eq!(first_words("short"), "short");
+        assert_eq!(truncate_description("short"), "short");
         let exact = "ü".repeat(MAX_TOOL_WORDS);
-        assert_eq!(first_words(&exact), exact);
-        assert_eq!(first_words(&format!("{exact}x")), format!("{exact}…"));
+        assert_eq!(truncate_description(&exact), exact);
+        assert_eq!(truncate_description(&format!("{exact}x")), format!("{exact}…"));
     }
 }

@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use toolyard_protocol::{UserId, session::iso_millis};
 
-use super::{Answer, ok};
+use super::{HandlerResult, ok_json};
 use crate::{
-    auth::{Actor, Credential, Person, Role},
+    auth::{Actor, AuthenticatedPerson, Credential, Role},
     config::AuthMode,
-    routes::{Access, Route},
-    state::AppState,
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -19,18 +19,18 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::new(
             Method::GET,
             "/api/me",
-            Access::Person,
+            RouteAccess::Person,
             "Who is asking, for whom, and what the server can do",
-            me,
+            get_me,
         )
-        .gives::<Me>(),
+        .response_body::<CallerProfile>(),
     ]
 }
 
 /// Who is asking.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Me {
+struct CallerProfile {
     name: String,
     role: Role,
     /// For whom calls are made; nobody in dev mode, where X-User-Id names nobody.
@@ -63,7 +63,7 @@ struct SpeechAbilities {
     transcribe: bool,
 }
 
-async fn me(State(state): State<AppState>, who: Person) -> Answer {
+async fn get_me(State(state): State<ServerState>, who: AuthenticatedPerson) -> HandlerResult {
     let ends = match &who.actor {
         Actor::Person {
             credential: Credential::Token { expires_at, .. } | Credential::IdentityProvider { expires_at },
@@ -73,7 +73,7 @@ async fn me(State(state): State<AppState>, who: Person) -> Answer {
             None
         }
     };
-    ok(&Me {
+    ok_json(&CallerProfile {
         name: who.name,
         role: who.role,
         user_id: who.user,

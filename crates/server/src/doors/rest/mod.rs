@@ -2,6 +2,7 @@
 //! response.
 
 pub(crate) mod apps;
+pub(crate) mod call_visibility;
 pub(crate) mod calls;
 pub(crate) mod changes;
 pub(crate) mod devices;
@@ -16,7 +17,6 @@ pub(crate) mod models;
 pub(crate) mod oauth;
 pub(crate) mod plugins;
 pub(crate) mod sdk;
-pub(crate) mod seen;
 pub(crate) mod session;
 pub(crate) mod settings;
 pub(crate) mod tokens;
@@ -33,25 +33,25 @@ use http::StatusCode;
 use serde::Serialize;
 use toolyard_protocol::{InvalidName, PackageName};
 
-use crate::error::{Failure, json};
+use crate::error::{RequestError, json_response};
 
 /// Longest words that are looked for in a list.
 pub(crate) const MAX_WORDS: usize = 200;
 
 /// What handlers give back.
-pub(crate) type Answer = Result<Response, Failure>;
+pub(crate) type HandlerResult = Result<Response, RequestError>;
 
 /// 200 with a body.
-pub(crate) fn ok<T: Serialize>(body: &T) -> Answer {
-    Ok(json(StatusCode::OK, body))
+pub(crate) fn ok_json<T: Serialize>(body: &T) -> HandlerResult {
+    Ok(json_response(StatusCode::OK, body))
 }
 
 /// 204.
-pub(crate) fn nothing() -> Answer {
+pub(crate) fn no_content() -> HandlerResult {
     Ok(axum::response::IntoResponse::into_response(StatusCode::NO_CONTENT))
 }
 
 /// A package name from a path.
-pub(crate) fn package(text: &str) -> Result<PackageName, Failure> {
-    text.parse().map_err(|error: InvalidName| Failure::invalid(error.to_string()))
+pub(crate) fn parse_package(text: &str) -> Result<PackageName, RequestError> {
+    text.parse().map_err(|error: InvalidName| RequestError::invalid_request(error.to_string()))
 }

@@ -5,17 +5,17 @@ use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolyard_agent::model::{
-    Calling,
-    look::{Listing, Origin},
+    CallingMode,
+    discovery::{ModelListing, ModelOrigin},
 };
 
-use super::{Answer, ok};
+use super::{HandlerResult, ok_json};
 use crate::{
-    auth::Anybody,
+    auth::KnownActor,
     config::CallingSchema,
     model_access,
-    routes::{Access, Route},
-    state::AppState,
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 /// The models that can be asked.
@@ -40,7 +40,7 @@ pub struct OverviewModel {
     pub name: String,
     /// How it calls tools.
     #[schemars(with = "CallingSchema")]
-    pub calling: Calling,
+    pub calling: CallingMode,
     /// Why it is listed. For operators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<OverviewOrigin>,
@@ -82,16 +82,16 @@ pub struct OverviewMissing {
 
 impl ModelOverview {
     /// All of it, for whoever runs the server.
-    pub fn for_operator(listing: Listing) -> Self {
+    pub fn for_operator(listing: ModelListing) -> Self {
         let models = listing.models.into_iter().map(|model| OverviewModel {
             name: model.name.to_string(),
             calling: model.calling,
             origin: Some(match model.origin {
-                Origin::Configured => OverviewOrigin::Configured,
-                Origin::Endpoint(name) => OverviewOrigin::Endpoint(name),
-                Origin::File(name) => OverviewOrigin::File(name),
-                Origin::Key(variable) => OverviewOrigin::Key(variable),
-                Origin::Server(at) => OverviewOrigin::Server(at),
+                ModelOrigin::Configured => OverviewOrigin::Configured,
+                ModelOrigin::Endpoint(name) => OverviewOrigin::Endpoint(name),
+                ModelOrigin::File(name) => OverviewOrigin::File(name),
+                ModelOrigin::Key(variable) => OverviewOrigin::Key(variable),
+                ModelOrigin::Server(at) => OverviewOrigin::Server(at),
             }),
         });
         let files = listing.files.into_iter().map(|file| OverviewFile { name: file.name, bytes: file.bytes });
@@ -108,7 +108,7 @@ impl ModelOverview {
     }
 
     /// What users choose from. How the machine is set up is not their business.
-    pub fn for_user(listing: Listing) -> Self {
+    pub fn for_user(listing: ModelListing) -> Self {
         let mut all = Self::for_operator(listing);
         all.models.iter_mut().for_each(|model| model.origin = None);
         Self { files: None, missing: None, ..all }
@@ -120,17 +120,17 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::new(
             Method::GET,
             "/api/models",
-            Access::Known,
+            RouteAccess::Authenticated,
             "The models that can be asked, and for operators what was looked for and is not there",
-            list,
+            list_models,
         )
-        .gives::<ModelOverview>(),
+        .response_body::<ModelOverview>(),
     ]
 }
 
-async fn list(State(state): State<AppState>, Anybody(who): Anybody) -> Answer {
-    let listing = model_access::listing(&state).await;
-    ok(&match who.is_operator() {
+async fn list_models(State(state): State<ServerState>, KnownActor(who): KnownActor) -> HandlerResult {
+    let listing = model_access::list_selectable_models(&state).await;
+    ok_json(&match who.is_operator() {
         true => ModelOverview::for_operator(listing),
         false => ModelOverview::for_user(listing),
     })
@@ -139,18 +139,18 @@ async fn list(State(state): State<AppState>, Anybody(who): Anybody) -> Answer {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use toolyard_agent::model::look::{ListedModel, Missing, ModelFile};
+    use toolyard_agent::model::discovery::{ListedModel, ModelFile, SetupHint};
 
     use super::*;
 
-    fn listing() -> Listing {
+    fn listing() -> ModelListing {
         let name: toolyard_agent::model::ModelName = "openai/gpt-5-mini".parse().unwrap();
-        let origin = Origin::Key("OPENAI_API_KEY".to_owned());
-        Listing {
+        let origin = ModelOrigin::Key("OPENAI_API_KEY".to_owned());
+        ModelListing {
             default: Some(name.clone()),
-            models: vec![ListedModel { name, calling: Calling::Native, origin }],
+            models: vec![ListedModel { name, calling: CallingMode::Native, origin }],
             files: vec![ModelFile { name: "m.gguf".to_owned(), bytes: 5 }],
-            missing: vec![Missing { what: "Ollama".to_owned(), how: "Start it.".to_owned() }],
+            missing: vec![SetupHint { what: "Ollama".to_owned(), how: "Start it.".to_owned() }],
         }
     }
 

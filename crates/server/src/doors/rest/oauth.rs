@@ -13,17 +13,17 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq as _;
 use toolyard_platform::upstreams;
-use toolyard_protocol::{UserId, api::ApiErrorCode, upstream::id_of};
-use toolyard_sources::upstream::{AuthorizeError, Callback};
+use toolyard_protocol::{UserId, api::ApiErrorCode, upstream::upstream_id};
+use toolyard_sources::upstream::{AuthorizeError, OAuthCallback};
 
-use super::{Answer, nothing};
+use super::{HandlerResult, no_content};
 use crate::{
-    auth::ForUser,
+    auth::TargetUser,
     body::FormBytes,
-    error::{Failure, json},
-    extract::Path,
-    routes::{Access, Route},
-    state::AppState,
+    error::{RequestError, json_response},
+    extract::PathParams,
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 /// The cookie of the browser that asked for a link.
@@ -34,37 +34,37 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::new(
             Method::POST,
             "/api/upstreams/{id}/authorize",
-            Access::User,
+            RouteAccess::User,
             "A link that the user opens to authorize the upstream",
-            authorize,
+            authorize_upstream,
         )
-        .gives::<Link>(),
+        .response_body::<AuthorizationLink>(),
         Route::new(
             Method::DELETE,
             "/api/upstreams/{id}/authorize",
-            Access::User,
+            RouteAccess::User,
             "Forgets the user's authorization",
-            forget,
+            forget_authorization,
         )
-        .success(204),
+        .success_status(204),
         Route::new(
             Method::GET,
             "/oauth/callback",
-            Access::Public,
+            RouteAccess::Public,
             "Where the browser comes back after an authorization",
-            callback,
+            oauth_callback,
         ),
         Route::new(
             Method::POST,
             "/oauth/callback",
-            Access::Public,
+            RouteAccess::Public,
             "The same, after the user agreed on the page",
-            confirmed,
+            confirm_authorization,
         ),
         Route::new(
             Method::GET,
             "/oauth/client.json",
-            Access::Public,
+            RouteAccess::Public,
             "Who this server is, for authorization servers",
             client_metadata,
         ),
@@ -73,75 +73,90 @@ pub(crate) fn routes() -> Vec<Route> {
 
 /// Where the user has to go.
 #[derive(Serialize, schemars::JsonSchema)]
-struct Link {
+struct AuthorizationLink {
     /// To be opened in a browser; good for some minutes.
     link: String,
 }
 
-async fn authorize(State(state): State<AppState>, who: ForUser, Path(id): Path<String>) -> Answer {
+async fn authorize_upstream(
+    State(state): State<ServerState>,
+    who: TargetUser,
+    PathParams(id): PathParams<String>,
+) -> HandlerResult {
     let upstream = upstreams::find_for_user(&state.platform, &who.user, &id).await?;
-    let begun =
-        state.upstreams.authorize(&upstream.package, &upstream.record, &who.user).await.map_err(told)?;
+    let begun = state
+        .upstreams
+        .begin_authorization(&upstream.package, &upstream.record, &who.user)
+        .await
+        .map_err(to_failure)?;
     let secure = if state.base_url().starts_with("https:") { "; Secure" } else { "" };
     let cookie = format!(
         "{COOKIE}={}; Path=/oauth/callback; HttpOnly; SameSite=Lax; Max-Age=600{secure}",
-        fingerprint(&begun.state)
+        state_fingerprint(&begun.state)
     );
-    let mut response = json(StatusCode::OK, &Link { link: begun.link });
+    let mut response = json_response(StatusCode::OK, &AuthorizationLink { link: begun.link });
     if let Ok(cookie) = HeaderValue::try_from(cookie) {
         response.headers_mut().insert(header::SET_COOKIE, cookie);
     }
     Ok(response)
 }
 
-async fn forget(State(state): State<AppState>, who: ForUser, Path(id): Path<String>) -> Answer {
+async fn forget_authorization(
+    State(state): State<ServerState>,
+    who: TargetUser,
+    PathParams(id): PathParams<String>,
+) -> HandlerResult {
     upstreams::forget_authorization(&state.platform, &who.into(), &id).await?;
-    nothing()
+    no_content()
 }
 
-fn told(error: AuthorizeError) -> Failure {
+fn to_failure(error: AuthorizeError) -> RequestError {
     match error {
         AuthorizeError::Store(error) => error.into(),
-        AuthorizeError::NotWanted => Failure::invalid(error.to_string()),
+        AuthorizeError::NotWanted => RequestError::invalid_request(error.to_string()),
         AuthorizeError::Spec(_) | AuthorizeError::Flow(_) => {
-            Failure::new(ApiErrorCode::Unavailable, error.to_string())
+            RequestError::new(ApiErrorCode::Unavailable, error.to_string())
         }
     }
 }
 
-async fn callback(State(state): State<AppState>, RawQuery(query): RawQuery, headers: HeaderMap) -> Response {
+async fn oauth_callback(
+    State(state): State<ServerState>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
     let query = query.unwrap_or_default();
-    let callback = Callback::from_query(&query);
-    let flow = callback.state.as_deref().and_then(|name| state.upstreams.flow(name));
+    let callback = OAuthCallback::from_query(&query);
+    let flow = callback.state.as_deref().and_then(|name| state.upstreams.find_flow(name));
     let (Some((user, package)), Some(name)) = (flow, &callback.state) else {
-        return page(
+        return html_page(
             StatusCode::BAD_REQUEST,
             "This authorization is not known, or was finished before. Begin again.",
             "",
         );
     };
     if carries_cookie(&headers, name) {
-        return complete(&state, &user, callback).await;
+        return complete_authorization(&state, &user, callback).await;
     }
     let words = format!(
         "Let the Toolyard account <b>{}</b> use <b>{}</b> with what you have just allowed? Go on only if that account is yours.",
-        escaped(user.as_str()),
-        escaped(id_of(&package))
+        escape_html(user.as_str()),
+        escape_html(upstream_id(&package))
     );
     let form = format!(
         "<form method=\"post\" action=\"/oauth/callback\"><input type=\"hidden\" name=\"query\" value=\"{}\"><button>Go on</button></form>",
-        escaped(&query)
+        escape_html(&query)
     );
-    page(StatusCode::OK, &words, &form)
+    html_page(StatusCode::OK, &words, &form)
 }
 
 /// The page's button. A form of another origin is refused before it gets here.
-async fn confirmed(State(state): State<AppState>, FormBytes(body): FormBytes) -> Response {
-    let callback = Callback::from_query(&field(&body, "query"));
-    let flow = callback.state.as_deref().and_then(|name| state.upstreams.flow(name));
+async fn confirm_authorization(State(state): State<ServerState>, FormBytes(body): FormBytes) -> Response {
+    let callback = OAuthCallback::from_query(&form_field(&body, "query"));
+    let flow = callback.state.as_deref().and_then(|name| state.upstreams.find_flow(name));
     match flow {
-        Some((user, _)) => complete(&state, &user, callback).await,
-        None => page(
+        Some((user, _)) => complete_authorization(&state, &user, callback).await,
+        None => html_page(
             StatusCode::BAD_REQUEST,
             "This authorization is not known, or was finished before. Begin again.",
             "",
@@ -149,31 +164,33 @@ async fn confirmed(State(state): State<AppState>, FormBytes(body): FormBytes) ->
     }
 }
 
-async fn complete(state: &AppState, user: &UserId, callback: Callback) -> Response {
-    match state.upstreams.authorized(user, callback).await {
+async fn complete_authorization(state: &ServerState, user: &UserId, callback: OAuthCallback) -> Response {
+    match state.upstreams.complete_authorization(user, callback).await {
         Ok(package) => {
-            let words =
-                format!("Done: {} may be used now. You can close this page.", escaped(id_of(&package)));
-            page(StatusCode::OK, &words, "")
+            let words = format!(
+                "Done: {} may be used now. You can close this page.",
+                escape_html(upstream_id(&package))
+            );
+            html_page(StatusCode::OK, &words, "")
         }
         Err(error) => {
             tracing::warn!(%error, user = user.as_str(), "an authorization failed");
-            page(StatusCode::BAD_REQUEST, &escaped(&error.to_string()), "")
+            html_page(StatusCode::BAD_REQUEST, &escape_html(&error.to_string()), "")
         }
     }
 }
 
-async fn client_metadata(State(state): State<AppState>) -> Response {
-    json(StatusCode::OK, &state.upstreams.client_metadata())
+async fn client_metadata(State(state): State<ServerState>) -> Response {
+    json_response(StatusCode::OK, &state.upstreams.client_metadata())
 }
 
 /// What the cookie says of a flow: enough to know it again, nothing to begin one with.
-fn fingerprint(state: &str) -> String {
+fn state_fingerprint(state: &str) -> String {
     hex::encode(Sha256::digest(state.as_bytes()))
 }
 
 fn carries_cookie(headers: &HeaderMap, state: &str) -> bool {
-    let wanted = fingerprint(state);
+    let wanted = state_fingerprint(state);
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     cookies
         .flat_map(|line| line.split(';'))
@@ -182,12 +199,12 @@ fn carries_cookie(headers: &HeaderMap, state: &str) -> bool {
 }
 
 /// A field of a form.
-fn field(body: &[u8], name: &str) -> String {
+fn form_field(body: &[u8], name: &str) -> String {
     let mut fields = url::form_urlencoded::parse(body);
     fields.find(|(found, _)| found == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
 }
 
-fn escaped(text: &str) -> String {
+fn escape_html(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -203,7 +220,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// A page without scripts, that nobody can put in a frame and that leaks no address.
-fn page(status: StatusCode, words: &str, form: &str) -> Response {
+fn html_page(status: StatusCode, words: &str, form: &str) -> Response {
     let html = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
          <title>Toolyard</title><body style=\"font-family:system-ui;max-width:32rem;margin:4rem auto;padding:0 1rem\">\

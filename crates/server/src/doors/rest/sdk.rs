@@ -7,67 +7,76 @@ use serde_json::{Map, Value, json};
 use toolyard_platform::settings;
 use toolyard_protocol::{AppSessionId, PackageName, UserId, app::DeclaredPermission};
 
-use super::{Answer, ok, package};
+use super::{HandlerResult, ok_json, parse_package};
 use crate::{
-    auth::{Anybody, Refusal},
+    auth::{AuthRefusal, KnownActor},
     body::JsonBody,
-    error::Failure,
-    extract::Path,
-    routes::{Access, Route},
-    state::AppState,
+    error::RequestError,
+    extract::PathParams,
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 pub(crate) fn routes() -> Vec<Route> {
     const ALL: &str = "/api/sdk/simple-storage/{user}";
     const ONE: &str = "/api/sdk/simple-storage/{user}/{key}";
     vec![
-        Route::new(Method::GET, ALL, Access::App, "Everything that the app keeps for the user", read_all)
-            .gives::<Stored>(),
-        Route::new(Method::PUT, ALL, Access::App, "Adds or replaces entries", write)
-            .takes::<Entries>()
-            .gives::<Done>(),
-        Route::new(Method::DELETE, ALL, Access::App, "Removes every entry", remove_all).gives::<Done>(),
-        Route::new(Method::GET, ONE, Access::App, "One entry", read_one).gives::<Stored>(),
-        Route::new(Method::PUT, ONE, Access::App, "Adds or replaces one entry", write_one)
-            .takes::<OneValue>()
-            .gives::<Done>(),
-        Route::new(Method::DELETE, ONE, Access::App, "Removes one entry", remove_one).gives::<Done>(),
+        Route::new(
+            Method::GET,
+            ALL,
+            RouteAccess::App,
+            "Everything that the app keeps for the user",
+            read_all,
+        )
+        .response_body::<StorageContents>(),
+        Route::new(Method::PUT, ALL, RouteAccess::App, "Adds or replaces entries", write_entries)
+            .request_body::<StorageEntries>()
+            .response_body::<StorageOutcome>(),
+        Route::new(Method::DELETE, ALL, RouteAccess::App, "Removes every entry", remove_all)
+            .response_body::<StorageOutcome>(),
+        Route::new(Method::GET, ONE, RouteAccess::App, "One entry", read_one)
+            .response_body::<StorageContents>(),
+        Route::new(Method::PUT, ONE, RouteAccess::App, "Adds or replaces one entry", write_one)
+            .request_body::<StorageEntryValue>()
+            .response_body::<StorageOutcome>(),
+        Route::new(Method::DELETE, ONE, RouteAccess::App, "Removes one entry", remove_one)
+            .response_body::<StorageOutcome>(),
         Route::checked_by_handler(
             Method::GET,
             "/appsettings/user/{package}",
-            Access::App,
+            RouteAccess::App,
             "The user's settings of an app, by the session's id",
             app_settings,
         ),
         Route::new(
             Method::GET,
             "/api/public/permissions/{package}",
-            Access::Public,
+            RouteAccess::Public,
             "The permissions that an app declares",
-            permissions,
+            list_permissions,
         )
-        .gives::<PermissionsBody>(),
+        .response_body::<PermissionsBody>(),
     ]
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct Done {
+struct StorageOutcome {
     success: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct Stored {
+struct StorageContents {
     success: bool,
     data: Value,
 }
 
 #[derive(Deserialize, schemars::JsonSchema)]
-struct Entries {
+struct StorageEntries {
     data: Map<String, Value>,
 }
 
 #[derive(Deserialize, schemars::JsonSchema)]
-struct OneValue {
+struct StorageEntryValue {
     value: Value,
 }
 
@@ -79,82 +88,103 @@ struct PermissionsBody {
     permissions: Vec<DeclaredPermission>,
 }
 
-fn user_id(text: &str) -> Result<UserId, Failure> {
-    text.parse().map_err(|error| Failure::invalid(format!("{error}")))
+fn parse_user(text: &str) -> Result<UserId, RequestError> {
+    text.parse().map_err(|error| RequestError::invalid_request(format!("{error}")))
 }
 
-async fn read_all(State(state): State<AppState>, Anybody(who): Anybody, Path(user): Path<String>) -> Answer {
-    let data = settings::read_app_data(&state.platform, &who, &user_id(&user)?).await?;
-    ok(&Stored { success: true, data: Value::Object(data) })
+async fn read_all(
+    State(state): State<ServerState>,
+    KnownActor(who): KnownActor,
+    PathParams(user): PathParams<String>,
+) -> HandlerResult {
+    let data = settings::read_app_data(&state.platform, &who, &parse_user(&user)?).await?;
+    ok_json(&StorageContents { success: true, data: Value::Object(data) })
 }
 
 async fn read_one(
-    State(state): State<AppState>,
-    Anybody(who): Anybody,
-    Path((user, key)): Path<(String, String)>,
-) -> Answer {
-    let data = settings::read_app_data(&state.platform, &who, &user_id(&user)?).await?.remove(&key);
-    ok(&Stored { success: true, data: data.ok_or_else(|| Failure::not_found("such key"))? })
+    State(state): State<ServerState>,
+    KnownActor(who): KnownActor,
+    PathParams((user, key)): PathParams<(String, String)>,
+) -> HandlerResult {
+    let data = settings::read_app_data(&state.platform, &who, &parse_user(&user)?).await?.remove(&key);
+    ok_json(&StorageContents {
+        success: true,
+        data: data.ok_or_else(|| RequestError::not_found("such key"))?,
+    })
 }
 
-async fn write(
-    State(state): State<AppState>,
-    Anybody(who): Anybody,
-    Path(user): Path<String>,
-    JsonBody(entries): JsonBody<Entries>,
-) -> Answer {
-    settings::write_app_data(&state.platform, &who, &user_id(&user)?, entries.data).await?;
-    ok(&Done { success: true })
+async fn write_entries(
+    State(state): State<ServerState>,
+    KnownActor(who): KnownActor,
+    PathParams(user): PathParams<String>,
+    JsonBody(entries): JsonBody<StorageEntries>,
+) -> HandlerResult {
+    settings::write_app_data(&state.platform, &who, &parse_user(&user)?, entries.data).await?;
+    ok_json(&StorageOutcome { success: true })
 }
 
 async fn write_one(
-    State(state): State<AppState>,
-    Anybody(who): Anybody,
-    Path((user, key)): Path<(String, String)>,
-    JsonBody(entry): JsonBody<OneValue>,
-) -> Answer {
+    State(state): State<ServerState>,
+    KnownActor(who): KnownActor,
+    PathParams((user, key)): PathParams<(String, String)>,
+    JsonBody(entry): JsonBody<StorageEntryValue>,
+) -> HandlerResult {
     let entries = Map::from_iter([(key, entry.value)]);
-    settings::write_app_data(&state.platform, &who, &user_id(&user)?, entries).await?;
-    ok(&Done { success: true })
+    settings::write_app_data(&state.platform, &who, &parse_user(&user)?, entries).await?;
+    ok_json(&StorageOutcome { success: true })
 }
 
 async fn remove_all(
-    State(state): State<AppState>,
-    Anybody(who): Anybody,
-    Path(user): Path<String>,
-) -> Answer {
-    settings::remove_app_data(&state.platform, &who, &user_id(&user)?, None).await?;
-    ok(&Done { success: true })
+    State(state): State<ServerState>,
+    KnownActor(who): KnownActor,
+    PathParams(user): PathParams<String>,
+) -> HandlerResult {
+    settings::remove_app_data(&state.platform, &who, &parse_user(&user)?, None).await?;
+    ok_json(&StorageOutcome { success: true })
 }
 
 async fn remove_one(
-    State(state): State<AppState>,
-    Anybody(who): Anybody,
-    Path((user, key)): Path<(String, String)>,
-) -> Answer {
-    settings::remove_app_data(&state.platform, &who, &user_id(&user)?, Some(&key)).await?;
-    ok(&Done { success: true })
+    State(state): State<ServerState>,
+    KnownActor(who): KnownActor,
+    PathParams((user, key)): PathParams<(String, String)>,
+) -> HandlerResult {
+    settings::remove_app_data(&state.platform, &who, &parse_user(&user)?, Some(&key)).await?;
+    ok_json(&StorageOutcome { success: true })
 }
 
 /// The SDK sends the session's id as its credential; it is unguessable and known to the app alone.
-async fn app_settings(State(state): State<AppState>, Path(name): Path<String>, headers: HeaderMap) -> Answer {
-    let name = package(&name)?;
+async fn app_settings(
+    State(state): State<ServerState>,
+    PathParams(name): PathParams<String>,
+    headers: HeaderMap,
+) -> HandlerResult {
+    let name = parse_package(&name)?;
     let bearer = headers.get(header::AUTHORIZATION).and_then(|text| text.to_str().ok());
     let session =
         bearer.and_then(|text| text.strip_prefix("Bearer ")).and_then(|id| id.parse::<AppSessionId>().ok());
-    let session = session.ok_or(Refusal::NoCredential)?;
+    let session = session.ok_or(AuthRefusal::NoCredential)?;
     let user = state.sessions.user_of(&session, &name);
-    let user =
-        user.ok_or_else(|| Refusal::BadCredential("no running session of this app has that id".to_owned()))?;
-    let record =
-        state.stores.apps.find(&name).await?.ok_or_else(|| Failure::not_found(format_args!("app {name}")))?;
-    ok(&json!({ "success": true, "settings": state.sessions.settings_of(&user, &record).await? }))
+    let user = user
+        .ok_or_else(|| AuthRefusal::BadCredential("no running session of this app has that id".to_owned()))?;
+    let record = state
+        .stores
+        .apps
+        .find_app(&name)
+        .await?
+        .ok_or_else(|| RequestError::not_found(format_args!("app {name}")))?;
+    ok_json(&json!({ "success": true, "settings": state.sessions.settings_of(&user, &record).await? }))
 }
 
-async fn permissions(State(state): State<AppState>, Path(name): Path<String>) -> Answer {
-    let name = package(&name)?;
-    let app =
-        state.catalog.app(&name).await?.ok_or_else(|| Failure::not_found(format_args!("app {name}")))?;
+async fn list_permissions(
+    State(state): State<ServerState>,
+    PathParams(name): PathParams<String>,
+) -> HandlerResult {
+    let name = parse_package(&name)?;
+    let app = state
+        .catalog
+        .find_app(&name)
+        .await?
+        .ok_or_else(|| RequestError::not_found(format_args!("app {name}")))?;
     let permissions = app.head.record.details.permissions.clone();
-    ok(&PermissionsBody { success: true, package_name: name, permissions })
+    ok_json(&PermissionsBody { success: true, package_name: name, permissions })
 }

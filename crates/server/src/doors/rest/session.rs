@@ -10,13 +10,13 @@ use toolyard_protocol::{
 };
 use toolyard_sessions::StopError;
 
-use super::{Answer, nothing, ok, package};
+use super::{HandlerResult, no_content, ok_json, parse_package};
 use crate::{
-    auth::{ActingFor, Refusal},
-    error::Failure,
-    extract::Path,
-    routes::{Access, Route},
-    state::AppState,
+    auth::{AuthRefusal, CallerContext},
+    error::RequestError,
+    extract::PathParams,
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -24,67 +24,91 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::new(
             Method::GET,
             "/api/session",
-            Access::Acting,
+            RouteAccess::Caller,
             "The user's session: device and running apps",
-            get,
+            get_session,
         )
-        .gives::<SessionSummary>(),
+        .response_body::<SessionSummary>(),
         Route::new(
             Method::DELETE,
             "/api/session",
-            Access::Acting,
+            RouteAccess::Caller,
             "Ends the session with everything in it",
-            end,
+            end_session,
         )
-        .success(204),
-        Route::new(Method::POST, "/api/session/apps/{package}/start", Access::Acting, "Opens an app", start)
-            .success(204),
-        Route::new(Method::POST, "/api/session/apps/{package}/stop", Access::Acting, "Stops an app", stop)
-            .success(204),
+        .success_status(204),
+        Route::new(
+            Method::POST,
+            "/api/session/apps/{package}/start",
+            RouteAccess::Caller,
+            "Opens an app",
+            start_app,
+        )
+        .success_status(204),
+        Route::new(
+            Method::POST,
+            "/api/session/apps/{package}/stop",
+            RouteAccess::Caller,
+            "Stops an app",
+            stop_app,
+        )
+        .success_status(204),
     ]
 }
 
 /// Session matters are the user's; an app's key acts for tools only.
-fn by_the_user(who: &ActingFor) -> Result<(), Failure> {
+fn require_user(who: &CallerContext) -> Result<(), RequestError> {
     match who.caller {
         toolyard_core::Caller::User | toolyard_core::Caller::Person(_) => Ok(()),
-        toolyard_core::Caller::App(_) => Err(Refusal::Forbidden("an app key cannot do this").into()),
+        toolyard_core::Caller::App(_) => Err(AuthRefusal::Forbidden("an app key cannot do this").into()),
     }
 }
 
-async fn get(State(state): State<AppState>, who: ActingFor) -> Answer {
-    by_the_user(&who)?;
-    ok(&state.sessions.summary(&who.user).ok_or(Refusal::NoSession)?)
+async fn get_session(State(state): State<ServerState>, who: CallerContext) -> HandlerResult {
+    require_user(&who)?;
+    ok_json(&state.sessions.session_summary(&who.user).ok_or(AuthRefusal::NoSession)?)
 }
 
-async fn end(State(state): State<AppState>, who: ActingFor) -> Answer {
-    by_the_user(&who)?;
+async fn end_session(State(state): State<ServerState>, who: CallerContext) -> HandlerResult {
+    require_user(&who)?;
     state.sessions.end_session(&who.user).await;
-    nothing()
+    no_content()
 }
 
-async fn start(State(state): State<AppState>, who: ActingFor, Path(name): Path<String>) -> Answer {
-    by_the_user(&who)?;
-    open(&state, &who.user, &package(&name)?).await?;
-    nothing()
+async fn start_app(
+    State(state): State<ServerState>,
+    who: CallerContext,
+    PathParams(name): PathParams<String>,
+) -> HandlerResult {
+    require_user(&who)?;
+    open_installed_app(&state, &who.user, &parse_package(&name)?).await?;
+    no_content()
 }
 
 /// Opens an app that the user has installed.
-pub(crate) async fn open(state: &AppState, user: &UserId, name: &PackageName) -> Result<(), Failure> {
-    let installs = state.stores.installs.of(user).await?;
+pub(crate) async fn open_installed_app(
+    state: &ServerState,
+    user: &UserId,
+    name: &PackageName,
+) -> Result<(), RequestError> {
+    let installs = state.stores.installs.list_installs(user).await?;
     let installed = installs.iter().any(|install| install.package == *name);
-    let record = state.stores.apps.find(name).await?.filter(|_| installed);
-    let record = record.ok_or_else(|| Failure::not_found(format_args!("install of {name}")))?;
-    let not_started = |error: ToolError| Failure::new(ApiErrorCode::Unavailable, error.for_model);
+    let record = state.stores.apps.find_app(name).await?.filter(|_| installed);
+    let record = record.ok_or_else(|| RequestError::not_found(format_args!("install of {name}")))?;
+    let not_started = |error: ToolError| RequestError::new(ApiErrorCode::Unavailable, error.for_model);
     state.sessions.open_app(user, record).await.map(drop).map_err(not_started)
 }
 
-async fn stop(State(state): State<AppState>, who: ActingFor, Path(name): Path<String>) -> Answer {
-    by_the_user(&who)?;
-    let name = package(&name)?;
-    match state.sessions.stop(&who.user, &name, StopReason::UserDisabled).await {
-        Ok(()) => nothing(),
-        Err(StopError::NotRunning) => Err(Failure::not_found(format_args!("running app {name}"))),
-        Err(StopError::NoSession) => Err(Refusal::NoSession.into()),
+async fn stop_app(
+    State(state): State<ServerState>,
+    who: CallerContext,
+    PathParams(name): PathParams<String>,
+) -> HandlerResult {
+    require_user(&who)?;
+    let name = parse_package(&name)?;
+    match state.sessions.stop_app(&who.user, &name, StopReason::UserDisabled).await {
+        Ok(()) => no_content(),
+        Err(StopError::NotRunning) => Err(RequestError::not_found(format_args!("running app {name}"))),
+        Err(StopError::NoSession) => Err(AuthRefusal::NoSession.into()),
     }
 }

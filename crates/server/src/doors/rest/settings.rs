@@ -10,14 +10,14 @@ use toolyard_protocol::{
     api::{ToolSetting, ToolSwitch},
 };
 
-use super::{Answer, nothing, ok, package};
+use super::{HandlerResult, no_content, ok_json, parse_package};
 use crate::{
-    auth::ForUser,
+    auth::TargetUser,
     body::JsonBody,
-    error::Failure,
-    extract::Path,
-    routes::{Access, Route},
-    state::AppState,
+    error::RequestError,
+    extract::PathParams,
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 const PLATFORM: &str = "/api/settings/platform";
@@ -27,54 +27,54 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::new(
             Method::GET,
             "/api/settings/tools",
-            Access::User,
+            RouteAccess::User,
             "The tools that the user has switched off",
-            tools,
+            list_disabled_tools,
         )
-        .gives::<ToolSettings>(),
+        .response_body::<ToolSettings>(),
         Route::new(
             Method::PUT,
             "/api/settings/tools/{name}",
-            Access::User,
+            RouteAccess::User,
             "Switches a tool on or off",
-            switch,
+            switch_tool,
         )
-        .takes::<ToolSwitch>()
-        .success(204),
+        .request_body::<ToolSwitch>()
+        .success_status(204),
         Route::new(
             Method::GET,
             PLATFORM,
-            Access::User,
+            RouteAccess::User,
             "The user's settings that belong to no app: time zone and units",
-            platform,
+            get_platform_settings,
         )
-        .gives::<PlatformSettings>(),
+        .response_body::<PlatformSettings>(),
         Route::new(
             Method::PUT,
             PLATFORM,
-            Access::User,
+            RouteAccess::User,
             "Changes them; what is missing stays. Running apps are told",
-            set_platform,
+            set_platform_settings,
         )
-        .takes::<PlatformSettingsPatch>()
-        .gives::<PlatformSettings>(),
+        .request_body::<PlatformSettingsBody>()
+        .response_body::<PlatformSettings>(),
         Route::new(
             Method::GET,
             "/api/settings/apps/{package}",
-            Access::User,
+            RouteAccess::User,
             "An app's settings with the user's values",
-            app,
+            get_app_settings,
         )
-        .gives::<AppSettings>(),
+        .response_body::<AppSettings>(),
         Route::new(
             Method::PUT,
             "/api/settings/apps/{package}",
-            Access::User,
+            RouteAccess::User,
             "Replaces the user's values",
-            set_app,
+            set_app_settings,
         )
-        .takes::<Map<String, Value>>()
-        .gives::<AppSettings>(),
+        .request_body::<Map<String, Value>>()
+        .response_body::<AppSettings>(),
     ]
 }
 
@@ -93,58 +93,70 @@ struct AppSettings {
 #[derive(Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[derive(Default)]
-struct PlatformSettingsPatch {
+struct PlatformSettingsBody {
     /// A time zone of the IANA database: `Europe/London`. An empty text forgets it.
     user_timezone: Option<String>,
     /// Whether the user reads metres and degrees Celsius.
     metric_system_enabled: Option<bool>,
 }
 
-async fn platform(State(state): State<AppState>, who: ForUser) -> Answer {
-    ok(&state.stores.preferences.platform_settings(&who.user).await?)
+async fn get_platform_settings(State(state): State<ServerState>, who: TargetUser) -> HandlerResult {
+    ok_json(&state.stores.preferences.platform_settings(&who.user).await?)
 }
 
-async fn set_platform(
-    State(state): State<AppState>,
-    who: ForUser,
-    JsonBody(patch): JsonBody<PlatformSettingsPatch>,
-) -> Answer {
-    let PlatformSettingsPatch { user_timezone, metric_system_enabled } = patch;
-    let patch = settings::PlatformSettingsPatch { user_timezone, metric_system_enabled };
-    ok(&settings::set_platform_settings(&state.platform, &who.into(), patch).await?)
+async fn set_platform_settings(
+    State(state): State<ServerState>,
+    who: TargetUser,
+    JsonBody(patch): JsonBody<PlatformSettingsBody>,
+) -> HandlerResult {
+    let PlatformSettingsBody { user_timezone, metric_system_enabled } = patch;
+    let patch = settings::PlatformSettingsUpdate { user_timezone, metric_system_enabled };
+    ok_json(&settings::set_platform_settings(&state.platform, &who.into(), patch).await?)
 }
 
-async fn tools(State(state): State<AppState>, who: ForUser) -> Answer {
-    let off = state.stores.settings.tools_off(&who.user).await?;
-    ok(&ToolSettings { tools: off.into_iter().map(|name| ToolSetting { name, enabled: false }).collect() })
+async fn list_disabled_tools(State(state): State<ServerState>, who: TargetUser) -> HandlerResult {
+    let off = state.stores.settings.list_switched_off(&who.user).await?;
+    ok_json(&ToolSettings {
+        tools: off.into_iter().map(|name| ToolSetting { name, enabled: false }).collect(),
+    })
 }
 
-async fn switch(
-    State(state): State<AppState>,
-    who: ForUser,
-    Path(name): Path<String>,
+async fn switch_tool(
+    State(state): State<ServerState>,
+    who: TargetUser,
+    PathParams(name): PathParams<String>,
     JsonBody(switch): JsonBody<ToolSwitch>,
-) -> Answer {
-    let name: ToolName = name.parse().map_err(|error: InvalidName| Failure::invalid(error.to_string()))?;
+) -> HandlerResult {
+    let name: ToolName =
+        name.parse().map_err(|error: InvalidName| RequestError::invalid_request(error.to_string()))?;
     installs::switch_tool(&state.platform, &who.into(), &name, switch.enabled).await?;
-    nothing()
+    no_content()
 }
 
-async fn app(State(state): State<AppState>, who: ForUser, Path(name): Path<String>) -> Answer {
-    let name = package(&name)?;
+async fn get_app_settings(
+    State(state): State<ServerState>,
+    who: TargetUser,
+    PathParams(name): PathParams<String>,
+) -> HandlerResult {
+    let name = parse_package(&name)?;
     installs::require_installed(&state.platform, &who.user, &name).await?;
-    let record =
-        state.stores.apps.find(&name).await?.ok_or_else(|| Failure::not_found(format_args!("app {name}")))?;
-    ok(&AppSettings { settings: state.sessions.settings_of(&who.user, &record).await? })
+    let record = state
+        .stores
+        .apps
+        .find_app(&name)
+        .await?
+        .ok_or_else(|| RequestError::not_found(format_args!("app {name}")))?;
+    ok_json(&AppSettings { settings: state.sessions.settings_of(&who.user, &record).await? })
 }
 
-async fn set_app(
-    State(state): State<AppState>,
-    who: ForUser,
-    Path(name): Path<String>,
+async fn set_app_settings(
+    State(state): State<ServerState>,
+    who: TargetUser,
+    PathParams(name): PathParams<String>,
     JsonBody(values): JsonBody<Map<String, Value>>,
-) -> Answer {
+) -> HandlerResult {
     let user = who.user.clone();
-    let record = settings::set_app_settings(&state.platform, &who.into(), &package(&name)?, values).await?;
-    ok(&AppSettings { settings: state.sessions.settings_of(&user, &record).await? })
+    let record =
+        settings::set_app_settings(&state.platform, &who.into(), &parse_package(&name)?, values).await?;
+    ok_json(&AppSettings { settings: state.sessions.settings_of(&user, &record).await? })
 }

@@ -4,7 +4,7 @@ use axum::extract::State;
 use http::{Method, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolyard_core::ports::{IssuedToken, TokenPlace};
+use toolyard_core::ports::{IssuedToken, TokenCursor};
 use toolyard_platform::tokens::{self, IssuedSecret, TokenRequest};
 use toolyard_protocol::{
     TokenId, UserId,
@@ -12,14 +12,14 @@ use toolyard_protocol::{
     session::iso_millis,
 };
 
-use super::{Answer, nothing, ok};
+use super::{HandlerResult, no_content, ok_json};
 use crate::{
-    auth::{Person, Role},
+    auth::{AuthenticatedPerson, Role},
     body::JsonBody,
-    error::{Failure, json},
-    extract::{Path, Query},
-    routes::{Access, Route},
-    state::AppState,
+    error::{RequestError, json_response},
+    extract::{PathParams, QueryParams},
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 /// Tokens on a page where nobody says how many.
@@ -32,31 +32,37 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::new(
             Method::GET,
             "/api/tokens",
-            Access::Person,
+            RouteAccess::Person,
             "The caller's tokens, the newest first; operators see all",
-            list,
+            list_tokens,
         )
         .query(&[
             ("before", "The `next` of the page before"),
             ("limit", "At most so many, up to 200; 100 where nothing is said"),
         ])
-        .gives::<TokenList>(),
-        Route::new(Method::POST, "/api/tokens", Access::Person, "Makes a token; shows it once", make)
-            .takes::<NewToken>()
-            .gives::<TokenMade>()
-            .success(201),
+        .response_body::<TokenList>(),
+        Route::new(
+            Method::POST,
+            "/api/tokens",
+            RouteAccess::Person,
+            "Makes a token; shows it once",
+            issue_token,
+        )
+        .request_body::<NewToken>()
+        .response_body::<TokenMade>()
+        .success_status(201),
         Route::new(
             Method::DELETE,
             "/api/tokens/{id}",
-            Access::Person,
+            RouteAccess::Person,
             "Revokes a token and all that were made with it: they are refused from then on",
-            revoke,
+            revoke_token,
         )
-        .success(204),
+        .success_status(204),
     ]
 }
 
-fn info(token: IssuedToken) -> TokenInfo {
+fn token_info(token: IssuedToken) -> TokenInfo {
     TokenInfo {
         id: token.id,
         name: token.name,
@@ -91,14 +97,18 @@ struct TokenMade {
 }
 
 #[derive(Deserialize)]
-struct ListQuery {
+struct TokenListQuery {
     before: Option<String>,
     limit: Option<u32>,
 }
 
-async fn list(State(state): State<AppState>, who: Person, Query(query): Query<ListQuery>) -> Answer {
+async fn list_tokens(
+    State(state): State<ServerState>,
+    who: AuthenticatedPerson,
+    QueryParams(query): QueryParams<TokenListQuery>,
+) -> HandlerResult {
     let limit = query.limit.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE);
-    let after = query.before.as_deref().map(place).transpose()?;
+    let after = query.before.as_deref().map(parse_page_start).transpose()?;
     let mut tokens = tokens::list(&state.platform, &who.actor, after.as_ref(), limit + 1).await?;
     let more = tokens.len() > limit as usize;
     tokens.truncate(limit as usize);
@@ -106,34 +116,45 @@ async fn list(State(state): State<AppState>, who: Person, Query(query): Query<Li
         .last()
         .filter(|_| more)
         .map(|last| format!("{}-{}", last.created_at.as_millisecond(), last.id));
-    ok(&TokenList { tokens: tokens.into_iter().map(info).collect(), next })
+    ok_json(&TokenList { tokens: tokens.into_iter().map(token_info).collect(), next })
 }
 
 /// Where a page begins, as the one before says.
-fn place(before: &str) -> Result<TokenPlace, Failure> {
+fn parse_page_start(before: &str) -> Result<TokenCursor, RequestError> {
     let read = || {
         let (millis, id) = before.split_once('-')?;
         let created_at = jiff::Timestamp::from_millisecond(millis.parse().ok()?).ok()?;
-        Some(TokenPlace { created_at, id: id.parse().ok()? })
+        Some(TokenCursor { created_at, id: id.parse().ok()? })
     };
-    read().ok_or_else(|| Failure::invalid("before: expected the `next` of the page before"))
+    read().ok_or_else(|| RequestError::invalid_request("before: expected the `next` of the page before"))
 }
 
-async fn make(State(state): State<AppState>, who: Person, JsonBody(new): JsonBody<NewToken>) -> Answer {
+async fn issue_token(
+    State(state): State<ServerState>,
+    who: AuthenticatedPerson,
+    JsonBody(new): JsonBody<NewToken>,
+) -> HandlerResult {
     let NewToken { name, user, role, days } = new;
     let request = TokenRequest { name, user, role, days };
     let IssuedSecret { token, listed } = tokens::issue(&state.platform, &who.actor, request).await?;
-    Ok(json(StatusCode::CREATED, &TokenMade { token, info: info(listed) }))
+    Ok(json_response(StatusCode::CREATED, &TokenMade { token, info: token_info(listed) }))
 }
 
-async fn revoke(State(state): State<AppState>, who: Person, Path(id): Path<String>) -> Answer {
-    let id: TokenId = id.parse().map_err(|_| Failure::not_found(format_args!("token {id}")))?;
+async fn revoke_token(
+    State(state): State<ServerState>,
+    who: AuthenticatedPerson,
+    PathParams(id): PathParams<String>,
+) -> HandlerResult {
+    let id: TokenId = id.parse().map_err(|_| RequestError::not_found(format_args!("token {id}")))?;
     let tasks = state.lifecycle.tasks.clone();
     // On a task of its own: what is stored takes effect also if the client leaves in between.
     let revoking = tasks.spawn(async move { tokens::revoke(&state.platform, &who.actor, &id).await });
     revoking.await.map_err(|error| {
         tracing::error!(%error, "token could not be revoked");
-        Failure::new(ApiErrorCode::Internal, "the token could not be revoked; the server's log says more")
+        RequestError::new(
+            ApiErrorCode::Internal,
+            "the token could not be revoked; the server's log says more",
+        )
     })??;
-    nothing()
+    no_content()
 }

@@ -7,28 +7,28 @@ use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 use toolyard_agent::model::{
     ToolSpec,
-    limits::{self, Family, Fit},
+    limits::{self, FitResult, VendorFamily},
 };
 use toolyard_core::{
-    catalog::check_set,
+    catalog::validate_tool_set,
     schema::pool::{SET_TIMEOUT, WorkOwner, WorkPool},
 };
 use toolyard_platform::apps;
 use toolyard_protocol::{
-    Alias, PackageName, Problem, ToolName,
+    PackageName, Problem, ToolAlias, ToolName,
     api::ToolSet,
-    items::Items,
+    items::AppItems,
     tool::{MAX_PROBLEMS, MAX_TOOLS, ToolDefinition},
 };
 
-use super::{Answer, ok, package};
+use super::{HandlerResult, ok_json, parse_package};
 use crate::{
-    auth::Builder,
+    auth::AppEditor,
     body::LargeJsonBody,
-    doors::chat::spec_of,
-    extract::Path,
-    routes::{Access, Route},
-    state::AppState,
+    doors::chat::tool_spec,
+    extract::PathParams,
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -36,18 +36,18 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::new(
             Method::POST,
             "/api/apps/{package}/tools/check",
-            Access::Owner,
+            RouteAccess::Owner,
             "What is wrong with a set of tools, and how models would see them; stores nothing",
-            check,
+            check_tool_set,
         )
-        .takes::<ToolSet>()
-        .gives::<Checked>(),
+        .request_body::<ToolSet>()
+        .response_body::<ToolSetCheck>(),
     ]
 }
 
 /// What would come of a set.
 #[derive(Serialize, JsonSchema)]
-struct Checked {
+struct ToolSetCheck {
     /// Whether the set would be taken.
     ok: bool,
     /// What is wrong with it. Where it would be taken all the same, what a model would not get.
@@ -62,50 +62,55 @@ struct Checked {
 struct CheckedTool {
     name: String,
     canonical_name: ToolName,
-    alias: Alias,
-    model: SeenTool,
+    alias: ToolAlias,
+    model: ModelToolView,
 }
 
 /// A tool as the model gets it that is asked where nobody names one.
 #[derive(Serialize, JsonSchema)]
-struct SeenTool {
+struct ModelToolView {
     name: String,
     description: String,
     parameters: Value,
 }
 
-async fn check(
-    State(state): State<AppState>,
-    Builder(who): Builder,
-    Path(name): Path<String>,
+async fn check_tool_set(
+    State(state): State<ServerState>,
+    AppEditor(who): AppEditor,
+    PathParams(name): PathParams<String>,
     LargeJsonBody(set): LargeJsonBody<ToolSet>,
-) -> Answer {
+) -> HandlerResult {
     state.platform.limits.check_costly(&who)?;
-    let app = apps::find_owned(&state.platform, &who, &package(&name)?).await?;
+    let app = apps::find_owned(&state.platform, &who, &parse_package(&name)?).await?;
     let ToolSet { tools, prompts, resources, resource_templates } = set;
-    let items = Items { prompts, resources, resource_templates };
-    let family = state.models.family();
+    let items = AppItems { prompts, resources, resource_templates };
+    let family = state.models.default_family();
     let tools = match apps::to_definitions(tools) {
         Ok(tools) => tools,
-        Err(problems) => return ok(&Checked { ok: false, problems, tools: Vec::new() }),
+        Err(problems) => return ok_json(&ToolSetCheck { ok: false, problems, tools: Vec::new() }),
     };
-    let owner = WorkOwner::package(&app.package);
-    let work = move || outcome(&tools, &items, &app.package, family);
-    let checked = WorkPool::shared().run_within(&owner, SET_TIMEOUT, work).await;
-    ok(&checked.unwrap_or_else(|error| {
+    let owner = WorkOwner::for_package(&app.package);
+    let work = move || check_definitions(&tools, &items, &app.package, family);
+    let checked = WorkPool::global().run_within(&owner, SET_TIMEOUT, work).await;
+    ok_json(&checked.unwrap_or_else(|error| {
         let problem = Problem::new("tools", format!("cannot be checked: {error}"));
-        Checked { ok: false, problems: vec![problem], tools: Vec::new() }
+        ToolSetCheck { ok: false, problems: vec![problem], tools: Vec::new() }
     }))
 }
 
-fn outcome(tools: &[Box<RawValue>], items: &Items, package: &PackageName, family: Family) -> Checked {
-    let mut problems = check_set(tools, items).err().unwrap_or_default();
+fn check_definitions(
+    tools: &[Box<RawValue>],
+    items: &AppItems,
+    package: &PackageName,
+    family: VendorFamily,
+) -> ToolSetCheck {
+    let mut problems = validate_tool_set(tools, items).err().unwrap_or_default();
     let is_taken = problems.is_empty();
     let mut seen = Vec::new();
     for (index, raw) in tools.iter().enumerate().take(MAX_TOOLS) {
         let path = format!("tools[{index}]");
         // What cannot be read is among the problems already.
-        let Ok(definition) = ToolDefinition::read(raw, &path) else { continue };
+        let Ok(definition) = ToolDefinition::parse(raw, &path) else { continue };
         if definition.invisible_chars > 0 {
             let message = format!(
                 "{} invisible characters; models and users get its texts without them",
@@ -113,28 +118,28 @@ fn outcome(tools: &[Box<RawValue>], items: &Items, package: &PackageName, family
             );
             problems.push(Problem::new(&path, message));
         }
-        let (tool, left_out) = checked(package, &definition, family);
+        let (tool, left_out) = checked_tool(package, &definition, family);
         problems
             .extend(left_out.map(|why| Problem::new(path, format!("models do not get this tool: {why}"))));
         seen.push(tool);
     }
     problems.truncate(MAX_PROBLEMS);
-    Checked { ok: is_taken, problems, tools: seen }
+    ToolSetCheck { ok: is_taken, problems, tools: seen }
 }
 
 /// The tool as a model of that family gets it; or as it is, and why such a model does not get it.
-fn checked(
+fn checked_tool(
     package: &PackageName,
     definition: &ToolDefinition,
-    family: Family,
+    family: VendorFamily,
 ) -> (CheckedTool, Option<String>) {
     let canonical_name = ToolName::new(package, &definition.name);
     let alias = canonical_name.alias();
-    let spec = spec_of(&canonical_name, &alias, definition);
-    let (ToolSpec { name, description, schema }, left_out) = match limits::fit(family, &spec) {
-        Fit::Sent(fitted, _) => ((*fitted).clone(), None),
-        Fit::LeftOut(why) => (spec, Some(why)),
+    let spec = tool_spec(&canonical_name, &alias, definition);
+    let (ToolSpec { name, description, schema }, left_out) = match limits::fit_tool(family, &spec) {
+        FitResult::Sent(fitted, _) => ((*fitted).clone(), None),
+        FitResult::LeftOut(why) => (spec, Some(why)),
     };
-    let model = SeenTool { name, description, parameters: schema };
+    let model = ModelToolView { name, description, parameters: schema };
     (CheckedTool { name: definition.name.as_str().to_owned(), canonical_name, alias, model }, left_out)
 }

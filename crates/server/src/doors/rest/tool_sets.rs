@@ -6,24 +6,24 @@ use axum::extract::State;
 use http::Method;
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
-use toolyard_core::ports::StoredSet;
+use toolyard_core::ports::StoredToolSet;
 use toolyard_platform::apps;
 use toolyard_protocol::{
     PackageName,
     api::{EntryDiff, ListDiff, ToolSet, VersionDiff, VersionSummary},
-    items::{ItemKind, Items},
+    items::{AppItems, ItemKind},
     raw::RawFields,
     session::iso_millis,
 };
 
-use super::{Answer, ok, package};
+use super::{HandlerResult, ok_json, parse_package};
 use crate::{
-    auth::Builder,
+    auth::AppEditor,
     body::LargeJsonBody,
-    error::Failure,
-    extract::Path,
-    routes::{Access, Route},
-    state::AppState,
+    error::RequestError,
+    extract::PathParams,
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -31,97 +31,105 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::new(
             Method::POST,
             "/api/apps/{package}/tools",
-            Access::Owner,
+            RouteAccess::Owner,
             "Replaces the app's tools, prompts and resources",
-            publish,
+            publish_tools,
         )
-        .takes::<ToolSet>()
-        .gives::<Published>(),
+        .request_body::<ToolSet>()
+        .response_body::<ActiveVersion>(),
         Route::new(
             Method::GET,
             "/api/apps/{package}/tools",
-            Access::Owner,
+            RouteAccess::Owner,
             "The app's current tools, prompts and resources",
-            current,
+            get_current_tools,
         )
-        .gives::<SetBody>(),
+        .response_body::<ToolSetVersionBody>(),
         Route::new(
             Method::GET,
             "/api/apps/{package}/versions",
-            Access::Owner,
+            RouteAccess::Owner,
             "Versions of the tools, newest first",
-            versions,
+            list_versions,
         )
-        .gives::<Versions>(),
+        .response_body::<VersionList>(),
         Route::new(
             Method::GET,
             "/api/apps/{package}/versions/{version}",
-            Access::Owner,
+            RouteAccess::Owner,
             "One version of the tools",
-            version,
+            get_version,
         )
-        .gives::<SetBody>(),
+        .response_body::<ToolSetVersionBody>(),
         Route::new(
             Method::GET,
             "/api/apps/{package}/versions/{version}/diff/{other}",
-            Access::Owner,
+            RouteAccess::Owner,
             "What changed from one version to another",
-            diff,
+            diff_versions,
         )
-        .gives::<VersionDiff>(),
+        .response_body::<VersionDiff>(),
         Route::new(
             Method::POST,
             "/api/apps/{package}/versions/{version}/activate",
-            Access::Owner,
+            RouteAccess::Owner,
             "Makes an older version the current one",
-            activate,
+            activate_version,
         )
-        .gives::<Published>(),
+        .response_body::<ActiveVersion>(),
     ]
 }
 
 /// The version in use now.
 #[derive(Serialize, schemars::JsonSchema)]
-struct Published {
+struct ActiveVersion {
     version: u64,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct Versions {
+struct VersionList {
     versions: Vec<VersionSummary>,
 }
 
 /// One version: everything that the app brings.
 #[derive(Serialize, schemars::JsonSchema)]
-struct SetBody {
+struct ToolSetVersionBody {
     version: u64,
     /// The definitions as they came.
     #[schemars(with = "Vec<Value>")]
     tools: Vec<Box<RawValue>>,
     #[serde(flatten)]
-    items: Items,
+    items: AppItems,
 }
 
-async fn publish(
-    State(state): State<AppState>,
-    Builder(actor): Builder,
-    Path(name): Path<String>,
+async fn publish_tools(
+    State(state): State<ServerState>,
+    AppEditor(actor): AppEditor,
+    PathParams(name): PathParams<String>,
     LargeJsonBody(set): LargeJsonBody<ToolSet>,
-) -> Answer {
-    let version = apps::publish_tools(&state.platform, &actor, &package(&name)?, set).await?;
-    ok(&Published { version })
+) -> HandlerResult {
+    let version = apps::publish_tools(&state.platform, &actor, &parse_package(&name)?, set).await?;
+    ok_json(&ActiveVersion { version })
 }
 
-async fn current(State(state): State<AppState>, Builder(who): Builder, Path(name): Path<String>) -> Answer {
-    let app = apps::find_owned(&state.platform, &who, &package(&name)?).await?;
-    let set = state.stores.definitions.version(&app.package, app.tools_version).await?;
+async fn get_current_tools(
+    State(state): State<ServerState>,
+    AppEditor(who): AppEditor,
+    PathParams(name): PathParams<String>,
+) -> HandlerResult {
+    let app = apps::find_owned(&state.platform, &who, &parse_package(&name)?).await?;
+    let set = state.stores.definitions.find_tool_set(&app.package, app.tools_version).await?;
     let (tools, items) = set.map(|set| (set.tools, set.items)).unwrap_or_default();
-    ok(&SetBody { version: app.tools_version, tools, items })
+    ok_json(&ToolSetVersionBody { version: app.tools_version, tools, items })
 }
 
-async fn versions(State(state): State<AppState>, Builder(who): Builder, Path(name): Path<String>) -> Answer {
-    let app = apps::find_owned(&state.platform, &who, &package(&name)?).await?;
-    let versions = state.stores.definitions.versions(&app.package).await?.into_iter();
+async fn list_versions(
+    State(state): State<ServerState>,
+    AppEditor(who): AppEditor,
+    PathParams(name): PathParams<String>,
+) -> HandlerResult {
+    let app = apps::find_owned(&state.platform, &who, &parse_package(&name)?).await?;
+    let versions = state.stores.definitions.list_tool_sets(&app.package).await?.into_iter();
     let versions = versions.map(|info| VersionSummary {
         version: info.version,
         hash: info.hash,
@@ -130,61 +138,69 @@ async fn versions(State(state): State<AppState>, Builder(who): Builder, Path(nam
         current: info.version == app.tools_version,
         tool_count: info.tool_count,
     });
-    ok(&Versions { versions: versions.collect() })
+    ok_json(&VersionList { versions: versions.collect() })
 }
 
-async fn find(state: &AppState, app: &PackageName, version: u64) -> Result<StoredSet, Failure> {
-    let set = state.stores.definitions.version(app, version).await?;
-    set.ok_or_else(|| Failure::not_found(format_args!("version {version} of {app}")))
+async fn find_version(
+    state: &ServerState,
+    app: &PackageName,
+    version: u64,
+) -> Result<StoredToolSet, RequestError> {
+    let set = state.stores.definitions.find_tool_set(app, version).await?;
+    set.ok_or_else(|| RequestError::not_found(format_args!("version {version} of {app}")))
 }
 
-async fn version(
-    State(state): State<AppState>,
-    Builder(who): Builder,
-    Path((name, version)): Path<(String, u64)>,
-) -> Answer {
-    let app = apps::find_owned(&state.platform, &who, &package(&name)?).await?;
-    let set = find(&state, &app.package, version).await?;
-    ok(&SetBody { version, tools: set.tools, items: set.items })
+async fn get_version(
+    State(state): State<ServerState>,
+    AppEditor(who): AppEditor,
+    PathParams((name, version)): PathParams<(String, u64)>,
+) -> HandlerResult {
+    let app = apps::find_owned(&state.platform, &who, &parse_package(&name)?).await?;
+    let set = find_version(&state, &app.package, version).await?;
+    ok_json(&ToolSetVersionBody { version, tools: set.tools, items: set.items })
 }
 
-async fn activate(
-    State(state): State<AppState>,
-    Builder(actor): Builder,
-    Path((name, version)): Path<(String, u64)>,
-) -> Answer {
-    apps::activate_tools(&state.platform, &actor, &package(&name)?, version).await?;
-    ok(&Published { version })
+async fn activate_version(
+    State(state): State<ServerState>,
+    AppEditor(actor): AppEditor,
+    PathParams((name, version)): PathParams<(String, u64)>,
+) -> HandlerResult {
+    apps::activate_tools(&state.platform, &actor, &parse_package(&name)?, version).await?;
+    ok_json(&ActiveVersion { version })
 }
 
-async fn diff(
-    State(state): State<AppState>,
-    Builder(who): Builder,
-    Path((name, from, to)): Path<(String, u64, u64)>,
-) -> Answer {
-    let app = apps::find_owned(&state.platform, &who, &package(&name)?).await?;
-    let (from, to) = (find(&state, &app.package, from).await?, find(&state, &app.package, to).await?);
+async fn diff_versions(
+    State(state): State<ServerState>,
+    AppEditor(who): AppEditor,
+    PathParams((name, from, to)): PathParams<(String, u64, u64)>,
+) -> HandlerResult {
+    let app = apps::find_owned(&state.platform, &who, &parse_package(&name)?).await?;
+    let (from, to) =
+        (find_version(&state, &app.package, from).await?, find_version(&state, &app.package, to).await?);
     let items = |kind: ItemKind, from: &[Box<RawValue>], to: &[Box<RawValue>]| {
-        difference(&by(kind.key(), from), &by(kind.key(), to))
+        diff_definitions(&index_definitions(kind.key_name(), from), &index_definitions(kind.key_name(), to))
     };
     let (before, after) = (&from.items, &to.items);
-    ok(&VersionDiff {
-        tools: difference(&by("name", &from.tools), &by("name", &to.tools)),
+    ok_json(&VersionDiff {
+        tools: diff_definitions(
+            &index_definitions("name", &from.tools),
+            &index_definitions("name", &to.tools),
+        ),
         prompts: items(ItemKind::Prompt, &before.prompts, &after.prompts),
         resources: items(ItemKind::Resource, &before.resources, &after.resources),
         resource_templates: items(ItemKind::Template, &before.resource_templates, &after.resource_templates),
     })
 }
 
-fn by(key: &str, definitions: &[Box<RawValue>]) -> BTreeMap<String, RawFields> {
+fn index_definitions(key: &str, definitions: &[Box<RawValue>]) -> BTreeMap<String, RawFields> {
     let read = |raw: &RawValue| {
         let fields: RawFields = serde_json::from_str(raw.get()).ok()?;
-        Some((fields.read::<String>(key)?.ok()?, fields))
+        Some((fields.parse_field::<String>(key)?.ok()?, fields))
     };
     definitions.iter().filter_map(|raw| read(raw)).collect()
 }
 
-fn difference(from: &BTreeMap<String, RawFields>, to: &BTreeMap<String, RawFields>) -> ListDiff {
+fn diff_definitions(from: &BTreeMap<String, RawFields>, to: &BTreeMap<String, RawFields>) -> ListDiff {
     let only = |a: &BTreeMap<String, RawFields>, b: &BTreeMap<String, RawFields>| {
         a.keys().filter(|name| !b.contains_key(*name)).cloned().collect()
     };

@@ -15,9 +15,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use toolyard_core::{
-    Door, Reply, ToolCall, ToolError,
-    executor::Outcome,
-    ports::{Notice, NoticeSink},
+    CallReply, Door, ToolCall, ToolError,
+    executor::CallOutcome,
+    ports::{CallNotice, NoticeSink},
 };
 use toolyard_protocol::{
     ErrorCode, JsonLine,
@@ -26,16 +26,16 @@ use toolyard_protocol::{
     tool::Category,
 };
 
-use super::Answer;
+use super::HandlerResult;
 use crate::{
-    auth::ActingFor,
+    auth::CallerContext,
     body::JsonBytes,
-    calls::{self, Asked, Running},
-    error::{Failure, call_failed, json},
+    calls::{self, CallHandle, CallRequest},
+    error::{RequestError, call_error_response, json_response},
     events,
-    extract::Query,
-    routes::{Access, Route},
-    state::AppState,
+    extract::QueryParams,
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 /// Progress messages that wait for a slow caller; more are dropped.
@@ -56,7 +56,7 @@ struct ExecuteBody {
 /// Documents a listing.
 #[derive(schemars::JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
-struct ListBody {
+struct ToolListBody {
     /// MCP tool definitions under their canonical names.
     tools: Vec<Value>,
     /// With `hidden=true`: what is not in the list, and why.
@@ -65,43 +65,53 @@ struct ListBody {
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
-        Route::new(Method::GET, "/api/tools", Access::Acting, "The tools that this user can call", list)
-            .query(&[
-                ("category", "Only of this category"),
-                ("hidden", "`true` lists hidden tools with reasons as well"),
-            ])
-            .gives::<ListBody>(),
+        Route::new(
+            Method::GET,
+            "/api/tools",
+            RouteAccess::Caller,
+            "The tools that this user can call",
+            list_tools,
+        )
+        .query(&[
+            ("category", "Only of this category"),
+            ("hidden", "`true` lists hidden tools with reasons as well"),
+        ])
+        .response_body::<ToolListBody>(),
         Route::new(
             Method::POST,
             "/api/tools/execute",
-            Access::Acting,
+            RouteAccess::Caller,
             "Calls a tool; `Accept: text/event-stream` gets progress as events, then the result",
-            execute,
+            execute_tool,
         )
         .headers(&[
             (IDEMPOTENCY_KEY, "A call under the same key is made once; kept for a day"),
             ("traceparent", "The trace to go on with"),
         ])
-        .takes::<ExecuteBody>()
-        .gives::<RestResult<'static>>()
-        .fails::<RestResult<'static>>(),
+        .request_body::<ExecuteBody>()
+        .response_body::<RestResult<'static>>()
+        .error_body::<RestResult<'static>>(),
     ]
 }
 
 #[derive(Deserialize)]
-struct ListQuery {
+struct ToolListQuery {
     category: Option<String>,
     hidden: Option<String>,
 }
 
-async fn list(
-    State(state): State<AppState>,
-    who: ActingFor,
-    Query(query): Query<ListQuery>,
+async fn list_tools(
+    State(state): State<ServerState>,
+    who: CallerContext,
+    QueryParams(query): QueryParams<ToolListQuery>,
     headers: HeaderMap,
-) -> Answer {
-    let category =
-        query.category.as_deref().map(str::parse::<Category>).transpose().map_err(Failure::invalid)?;
+) -> HandlerResult {
+    let category = query
+        .category
+        .as_deref()
+        .map(str::parse::<Category>)
+        .transpose()
+        .map_err(RequestError::invalid_request)?;
     let view = state.catalog.view(&who.user, who.scope).await?;
     let listing = match query.hidden.as_deref() {
         Some("true" | "1") => view.listing_with_hidden(category),
@@ -123,26 +133,26 @@ async fn list(
     Ok(response)
 }
 
-async fn execute(
-    State(state): State<AppState>,
-    who: ActingFor,
+async fn execute_tool(
+    State(state): State<ServerState>,
+    who: CallerContext,
     headers: HeaderMap,
     JsonBytes(body): JsonBytes,
 ) -> Response {
     let call = match read_call(&body) {
         Ok(call) => call,
-        Err(error) => return call_failed(&error),
+        Err(error) => return call_error_response(&error),
     };
     if wants_events(&headers) {
         return Box::pin(execute_with_progress(&state, who, &headers, call)).await;
     }
-    let started = match Asked::through(Door::Rest).with_headers(&headers) {
-        Ok(asked) => calls::start(&state, who, call, asked).await,
+    let started = match CallRequest::new(Door::Rest).with_headers(&headers) {
+        Ok(asked) => calls::start_call(&state, who, call, asked).await,
         Err(error) => Err(error),
     };
     match started {
-        Ok(running) => with_id(&running.id.clone(), answer(&running.outcome().await)),
-        Err(error) => call_failed(&error),
+        Ok(running) => with_call_id(&running.id.clone(), outcome_response(&running.outcome().await)),
+        Err(error) => call_error_response(&error),
     }
 }
 
@@ -163,22 +173,22 @@ fn wants_events(headers: &HeaderMap) -> bool {
 }
 
 /// The answer to a finished call.
-pub(crate) fn answer(outcome: &Outcome) -> Response {
-    match told(outcome) {
-        Ok(result) => json(StatusCode::OK, &RestResult::done(result)),
-        Err(error) => call_failed(&error),
+pub(crate) fn outcome_response(outcome: &CallOutcome) -> Response {
+    match rest_outcome(outcome) {
+        Ok(result) => json_response(StatusCode::OK, &RestResult::from_result(result)),
+        Err(error) => call_error_response(&error),
     }
 }
 
 /// What REST tells of a call: a result that worked, or an error.
-fn told(outcome: &Outcome) -> Result<&ToolResult, Cow<'_, ToolError>> {
+fn rest_outcome(outcome: &CallOutcome) -> Result<&ToolResult, Cow<'_, ToolError>> {
     match outcome {
-        Ok(Reply::Done(result)) => match failure_in(result) {
+        Ok(CallReply::Done(result)) => match error_in_result(result) {
             Some(error) => Err(Cow::Owned(error)),
             None => Ok(result),
         },
         // REST has one response a call: a tool that asks for more cannot be called through it.
-        Ok(Reply::AwaitingInput(_)) => {
+        Ok(CallReply::AwaitingInput(_)) => {
             let text = "This tool asks for more input, which REST cannot give.";
             Err(Cow::Owned(ToolError::new(ErrorCode::Denied, text)))
         }
@@ -187,7 +197,7 @@ fn told(outcome: &Outcome) -> Result<&ToolResult, Cow<'_, ToolError>> {
 }
 
 /// A result that says of itself that it is an error.
-pub(crate) fn failure_in(result: &ToolResult) -> Option<ToolError> {
+pub(crate) fn error_in_result(result: &ToolResult) -> Option<ToolError> {
     result.mcp.is_error().then(|| {
         let text = result.mcp.all_text();
         let text = if text.is_empty() { "The tool failed and did not say why.".to_owned() } else { text };
@@ -195,7 +205,7 @@ pub(crate) fn failure_in(result: &ToolResult) -> Option<ToolError> {
     })
 }
 
-fn with_id(id: &toolyard_protocol::CallId, mut response: Response) -> Response {
+fn with_call_id(id: &toolyard_protocol::CallId, mut response: Response) -> Response {
     if let Ok(id) = HeaderValue::try_from(id.as_str()) {
         response.headers_mut().insert("x-toolyard-call-id", id);
     }
@@ -204,53 +214,53 @@ fn with_id(id: &toolyard_protocol::CallId, mut response: Response) -> Response {
 
 /// `event: progress` as it comes, then one `event: result` with the same body as without events.
 async fn execute_with_progress(
-    state: &AppState,
-    who: ActingFor,
+    state: &ServerState,
+    who: CallerContext,
     headers: &HeaderMap,
     call: ToolCall,
 ) -> Response {
     let (sink, progress) = mpsc::channel(PROGRESS_QUEUE);
-    let started = match Asked::through(Door::Rest).with_headers(headers) {
-        Ok(asked) => calls::start(state, who, call, asked.telling(NoticeSink::new(sink))).await,
+    let started = match CallRequest::new(Door::Rest).with_headers(headers) {
+        Ok(asked) => calls::start_call(state, who, call, asked.with_notices(NoticeSink::new(sink))).await,
         Err(error) => Err(error),
     };
     match started {
         Ok(running) => {
             let id = running.id.clone();
             let events =
-                Sse::new(told_events(running, progress)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
-            with_id(&id, events.into_response())
+                Sse::new(call_events(running, progress)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
+            with_call_id(&id, events.into_response())
         }
-        Err(error) => call_failed(&error),
+        Err(error) => call_error_response(&error),
     }
 }
 
-fn told_events(
-    running: Running,
-    notices: mpsc::Receiver<Notice>,
+fn call_events(
+    running: CallHandle,
+    notices: mpsc::Receiver<CallNotice>,
 ) -> impl Stream<Item = Result<Event, Infallible>> {
-    enum At {
-        Running(Box<(Running, mpsc::Receiver<Notice>)>),
+    enum EventsState {
+        Running(Box<(CallHandle, mpsc::Receiver<CallNotice>)>),
         Over,
     }
-    futures_util::stream::unfold(At::Running(Box::new((running, notices))), |at| async {
-        let At::Running(mut at) = at else { return None };
+    futures_util::stream::unfold(EventsState::Running(Box::new((running, notices))), |at| async {
+        let EventsState::Running(mut at) = at else { return None };
         // The sink lives in the call, so the queue ends with it.
         while let Some(notice) = at.1.recv().await {
-            if let Notice::Progress(step) = notice {
-                let event = events::named("progress", &JsonLine::new(&step));
-                return Some((Ok(event), At::Running(at)));
+            if let CallNotice::Progress(step) = notice {
+                let event = events::named_event("progress", &JsonLine::new(&step));
+                return Some((Ok(event), EventsState::Running(at)));
             }
         }
         let outcome = at.0.outcome().await;
-        let event = events::named("result", &result_line(&outcome));
-        Some((Ok(event), At::Over))
+        let event = events::named_event("result", &result_line(&outcome));
+        Some((Ok(event), EventsState::Over))
     })
 }
 
-fn result_line(outcome: &Outcome) -> JsonLine {
-    match told(outcome) {
-        Ok(result) => JsonLine::new(&RestResult::done(result)),
-        Err(error) => JsonLine::new(&RestResult::failed(error.to_wire())),
+fn result_line(outcome: &CallOutcome) -> JsonLine {
+    match rest_outcome(outcome) {
+        Ok(result) => JsonLine::new(&RestResult::from_result(result)),
+        Err(error) => JsonLine::new(&RestResult::from_error(error.to_wire())),
     }
 }

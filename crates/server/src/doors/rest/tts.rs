@@ -13,46 +13,49 @@ use toolyard_protocol::{UserId, api::ApiErrorCode};
 use toolyard_sessions::{SPEECH_PARAMETERS, SPEECH_SIGNATURE};
 
 use crate::{
-    auth::{Refusal, identify},
+    auth::{AuthRefusal, identify_actor},
     config::SoundFormat,
-    error::Failure,
-    extract::Query,
+    error::RequestError,
+    extract::QueryParams,
     hosts::RESOURCE_POLICY,
-    routes::{Access, Route},
-    speech::{SpeakError, Wish, is_language},
-    state::AppState,
+    routes::{Route, RouteAccess},
+    speech::{SpeakError, SpeechRequest, is_language_tag},
+    state::ServerState,
 };
 
 /// Slowest and fastest speech, in percent of the usual.
 const SPEEDS: (f64, f64) = (70.0, 200.0);
 /// Who speaks, where a credential has a name that no user could have.
-const SOMEBODY: &str = "somebody";
+const FALLBACK_USER: &str = "somebody";
 
 pub(crate) fn routes() -> Vec<Route> {
     const TEXT: &str =
         "Words as sound, for a credential or by an address that the server signed for a device";
-    vec![Route::checked_by_handler(Method::GET, "/api/tts", Access::Known, TEXT, speak).query(&[
-        ("text", "The words."),
-        ("language", "`de` or `de-DE`; the operator's voice for it is used."),
-        ("voice_id", "A voice by a name that the operator knows; others are ignored."),
-        ("voice_settings", "JSON; of it `speed` is honoured, 1 is the usual one."),
-        ("format", "`wav`, `mp3`, `opus`, `aac` or `flac`, as far as they can be made here."),
-        ("model_id", "Read and ignored: the operator chooses the model."),
-        ("expires", "Of a signed address: until when it is good, in seconds since 1970."),
-        ("for", "Of a signed address: for whom it was made."),
-        ("signature", "Of a signed address: makes a credential unnecessary."),
-    ])]
+    vec![
+        Route::checked_by_handler(Method::GET, "/api/tts", RouteAccess::Authenticated, TEXT, speak_text)
+            .query(&[
+                ("text", "The words."),
+                ("language", "`de` or `de-DE`; the operator's voice for it is used."),
+                ("voice_id", "A voice by a name that the operator knows; others are ignored."),
+                ("voice_settings", "JSON; of it `speed` is honoured, 1 is the usual one."),
+                ("format", "`wav`, `mp3`, `opus`, `aac` or `flac`, as far as they can be made here."),
+                ("model_id", "Read and ignored: the operator chooses the model."),
+                ("expires", "Of a signed address: until when it is good, in seconds since 1970."),
+                ("for", "Of a signed address: for whom it was made."),
+                ("signature", "Of a signed address: makes a credential unnecessary."),
+            ]),
+    ]
 }
 
 /// What stands behind the question mark; of each name one.
-struct Said(Vec<(String, String)>);
+struct SpeechQuery(Vec<(String, String)>);
 
-impl Said {
-    fn read(pairs: Vec<(String, String)>) -> Result<Self, Failure> {
+impl SpeechQuery {
+    fn from_pairs(pairs: Vec<(String, String)>) -> Result<Self, RequestError> {
         for (at, (name, _)) in pairs.iter().enumerate() {
             let known = SPEECH_PARAMETERS.contains(&name.as_str()) || name == SPEECH_SIGNATURE;
             if known && pairs.iter().skip(at + 1).any(|(other, _)| other == name) {
-                return Err(Failure::invalid(format!("`{name}` is there twice; say it once")));
+                return Err(RequestError::invalid_request(format!("`{name}` is there twice; say it once")));
             }
         }
         Ok(Self(pairs))
@@ -63,14 +66,14 @@ impl Said {
     }
 }
 
-async fn speak(
-    State(state): State<AppState>,
-    Query(pairs): Query<Vec<(String, String)>>,
+async fn speak_text(
+    State(state): State<ServerState>,
+    QueryParams(pairs): QueryParams<Vec<(String, String)>>,
     headers: HeaderMap,
-) -> Result<Response, Failure> {
-    let said = Said::read(pairs)?;
-    let who = caller(&state, &said, &headers).await?;
-    let wish = wish(&said, state.speech.text_chars)?;
+) -> Result<Response, RequestError> {
+    let said = SpeechQuery::from_pairs(pairs)?;
+    let who = speech_user(&state, &said, &headers).await?;
+    let wish = parse_speech(&said, state.speech.text_chars)?;
     match state.speech.speak(&who, &wish).await {
         Ok(sound) => {
             // What plays a signed address may be a page of any origin: the signature is what lets it in.
@@ -83,56 +86,61 @@ async fn speak(
             ];
             Ok((headers, sound.bytes).into_response())
         }
-        Err(error) => Ok(refused(&error)),
+        Err(error) => Ok(speak_error_response(&error)),
     }
 }
 
 /// For whom it is counted: by the signature of the address, else by credential. A signature that is there must be good.
-async fn caller(state: &AppState, said: &Said, headers: &HeaderMap) -> Result<UserId, Failure> {
+async fn speech_user(
+    state: &ServerState,
+    said: &SpeechQuery,
+    headers: &HeaderMap,
+) -> Result<UserId, RequestError> {
     let name = if said.value_of(SPEECH_SIGNATURE).is_some() {
         let now = state.clock.now().as_second();
-        let whose = state.speech.links.check(|name| said.value_of(name), now);
-        whose.map_err(|error| Failure::new(ApiErrorCode::Forbidden, error.to_string()))?.to_owned()
+        let whose = state.speech.links.verify_url(|name| said.value_of(name), now);
+        whose.map_err(|error| RequestError::new(ApiErrorCode::Forbidden, error.to_string()))?.to_owned()
     } else {
-        identify(state, headers).await?.name()
+        identify_actor(state, headers).await?.name()
     };
-    let somebody = || SOMEBODY.parse().map_err(|_| Failure::from(Refusal::NoUser));
+    let somebody = || FALLBACK_USER.parse().map_err(|_| RequestError::from(AuthRefusal::NoUser));
     name.parse().or_else(|_| somebody())
 }
 
-fn wish(said: &Said, most: usize) -> Result<Wish<'_>, Failure> {
+fn parse_speech(said: &SpeechQuery, most: usize) -> Result<SpeechRequest<'_>, RequestError> {
     let text = said.value_of("text").unwrap_or_default();
     if text.trim().is_empty() {
-        return Err(Failure::invalid("text: missing; say what shall be spoken"));
+        return Err(RequestError::invalid_request("text: missing; say what shall be spoken"));
     }
     let length = text.chars().count();
     if length > most {
-        return Err(Failure::invalid(format!(
+        return Err(RequestError::invalid_request(format!(
             "text: {length} characters; at most {most} are spoken at once"
         )));
     }
     let language = said.value_of("language").filter(|language| !language.is_empty());
-    if language.is_some_and(|language| !is_language(language)) {
-        return Err(Failure::invalid("language: expected a language such as de or de-DE"));
+    if language.is_some_and(|language| !is_language_tag(language)) {
+        return Err(RequestError::invalid_request("language: expected a language such as de or de-DE"));
     }
-    Ok(Wish {
+    Ok(SpeechRequest {
         text,
         voice_id: said.value_of("voice_id"),
         language,
-        format: said.value_of("format").filter(|format| !format.is_empty()).map(format).transpose()?,
-        speed: said.value_of("voice_settings").map(speed).transpose()?.flatten(),
+        format: said.value_of("format").filter(|format| !format.is_empty()).map(parse_format).transpose()?,
+        speed: said.value_of("voice_settings").map(parse_speed).transpose()?.flatten(),
     })
 }
 
-fn format(named: &str) -> Result<SoundFormat, Failure> {
+fn parse_format(named: &str) -> Result<SoundFormat, RequestError> {
     let found = SoundFormat::ALL.into_iter().find(|format| format.as_str().eq_ignore_ascii_case(named));
     let names = || SoundFormat::ALL.map(SoundFormat::as_str).join(", ");
-    found.ok_or_else(|| Failure::invalid(format!("format: expected one of {}", names())))
+    found.ok_or_else(|| RequestError::invalid_request(format!("format: expected one of {}", names())))
 }
 
 /// Voices of one vendor have settings of their own; speed is what all have.
-fn speed(settings: &str) -> Result<Option<u16>, Failure> {
-    let wrong = || Failure::invalid("voice_settings: expected a JSON object such as {\"speed\":1.1}");
+fn parse_speed(settings: &str) -> Result<Option<u16>, RequestError> {
+    let wrong =
+        || RequestError::invalid_request("voice_settings: expected a JSON object such as {\"speed\":1.1}");
     let Ok(Value::Object(settings)) = serde_json::from_str(settings) else { return Err(wrong()) };
     let Some(speed) = settings.get("speed") else { return Ok(None) };
     let percent = (speed.as_f64().ok_or_else(wrong)? * 100.0).round().clamp(SPEEDS.0, SPEEDS.1);
@@ -140,16 +148,16 @@ fn speed(settings: &str) -> Result<Option<u16>, Failure> {
     Ok(Some(percent as u16))
 }
 
-fn refused(error: &SpeakError) -> Response {
+fn speak_error_response(error: &SpeakError) -> Response {
     let code = match error {
         SpeakError::NotConfigured => ApiErrorCode::NotImplemented,
         SpeakError::Format(_) | SpeakError::Language(_) => ApiErrorCode::InvalidRequest,
         SpeakError::TooLong(_) => ApiErrorCode::TooLarge,
-        SpeakError::TooOften(_) => ApiErrorCode::RateLimited,
-        SpeakError::Busy | SpeakError::Late | SpeakError::Failed(_) => ApiErrorCode::Unavailable,
+        SpeakError::RateLimited(_) => ApiErrorCode::RateLimited,
+        SpeakError::Busy | SpeakError::TimedOut | SpeakError::Failed(_) => ApiErrorCode::Unavailable,
     };
-    let mut response = Failure::new(code, error.to_string()).into_response();
-    if let SpeakError::TooOften(wait) = error {
+    let mut response = RequestError::new(code, error.to_string()).into_response();
+    if let SpeakError::RateLimited(wait) = error {
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));
     }
@@ -162,12 +170,12 @@ mod tests {
 
     #[test]
     fn speed_is_taken_out_of_the_settings_and_kept_in_bounds() {
-        let read = |settings| speed(settings).ok().flatten();
+        let read = |settings| parse_speed(settings).ok().flatten();
         assert_eq!(read(r#"{"stability":0.7,"speed":1.1}"#), Some(110));
         assert_eq!((read(r#"{"speed":0}"#), read(r#"{"speed":1e300}"#)), (Some(70), Some(200)));
         assert_eq!(read("{}"), None);
         for bad in ["", "[]", "fast", r#"{"speed":"fast"}"#, "{"] {
-            assert!(speed(bad).is_err(), "{bad}");
+            assert!(parse_speed(bad).is_err(), "{bad}");
         }
     }
 }

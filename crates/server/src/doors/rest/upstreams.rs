@@ -5,21 +5,21 @@ use http::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use toolyard_core::ports::UpstreamRecord;
-use toolyard_platform::upstreams::{self, FoundUpstream, NewUpstreamRequest};
+use toolyard_platform::upstreams::{self, NewUpstreamRequest, StoredUpstream};
 use toolyard_protocol::{
     PackageName,
     session::iso_millis,
     upstream::{self, UpstreamDetails, UpstreamState, UpstreamStatus, UpstreamSummary},
 };
 
-use super::{Answer, nothing, ok};
+use super::{HandlerResult, no_content, ok_json};
 use crate::{
-    auth::Builder,
+    auth::AppEditor,
     body::JsonBody,
-    error::{Failure, json},
-    extract::Path,
-    routes::{Access, Route},
-    state::AppState,
+    error::{RequestError, json_response},
+    extract::PathParams,
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -27,60 +27,60 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::new(
             Method::POST,
             "/api/upstreams",
-            Access::Builder,
+            RouteAccess::Developer,
             "Adds an MCP server; commands, variables of the environment and `forAll` are the operator's",
-            create,
+            create_upstream,
         )
-        .takes::<NewBody>()
-        .gives::<UpstreamSummary>()
-        .success(201),
+        .request_body::<NewUpstreamBody>()
+        .response_body::<UpstreamSummary>()
+        .success_status(201),
         Route::new(
             Method::GET,
             "/api/upstreams",
-            Access::Builder,
+            RouteAccess::Developer,
             "The upstreams of this developer; operators see all",
-            list,
+            list_upstreams,
         )
-        .gives::<UpstreamList>(),
+        .response_body::<UpstreamList>(),
         Route::new(
             Method::GET,
             "/api/upstreams/{id}",
-            Access::Owner,
+            RouteAccess::Owner,
             "One upstream and how it is doing",
-            get,
+            get_upstream,
         )
-        .gives::<UpstreamSummary>(),
+        .response_body::<UpstreamSummary>(),
         Route::new(
             Method::PATCH,
             "/api/upstreams/{id}",
-            Access::Owner,
+            RouteAccess::Owner,
             "Changes an upstream; what is missing stays",
-            change,
+            change_upstream,
         )
-        .takes::<UpstreamDetails>()
-        .gives::<UpstreamSummary>(),
+        .request_body::<UpstreamDetails>()
+        .response_body::<UpstreamSummary>(),
         Route::new(
             Method::DELETE,
             "/api/upstreams/{id}",
-            Access::Owner,
+            RouteAccess::Owner,
             "Removes an upstream with all that hangs on it",
-            remove,
+            remove_upstream,
         )
-        .success(204),
+        .success_status(204),
         Route::new(
             Method::POST,
             "/api/upstreams/{id}/refresh",
-            Access::Owner,
+            RouteAccess::Owner,
             "Asks the upstream now, and says how it is doing",
-            refresh,
+            refresh_upstream,
         )
-        .gives::<UpstreamSummary>(),
+        .response_body::<UpstreamSummary>(),
     ]
 }
 
 /// Body of `POST /api/upstreams`.
 #[derive(Deserialize, schemars::JsonSchema)]
-struct NewBody {
+struct NewUpstreamBody {
     /// `github`; its tools are `mcp.github:…`.
     id: String,
     /// Everything that can be changed later.
@@ -96,16 +96,16 @@ struct UpstreamList {
 }
 
 /// How it is doing: what the source knows, and what the catalog has of it.
-async fn status(
-    state: &AppState,
+async fn upstream_status(
+    state: &ServerState,
     package: &PackageName,
     record: &UpstreamRecord,
-) -> Result<UpstreamStatus, Failure> {
+) -> Result<UpstreamStatus, RequestError> {
     let mut status = state.upstreams.status(package);
     if record.disabled {
         status.state = UpstreamState::Disabled;
     }
-    if let Some(entry) = state.catalog.app(package).await? {
+    if let Some(entry) = state.catalog.find_app(package).await? {
         status.listed_at = status.listed_at.or(entry.listed_at.map(iso_millis));
         (status.tools, status.prompts) = (entry.tools.len(), entry.prompts.len());
         (status.resources, status.templates) = (entry.resources.len(), entry.templates.len());
@@ -115,11 +115,14 @@ async fn status(
     Ok(status)
 }
 
-async fn summary(state: &AppState, upstream: FoundUpstream) -> Result<UpstreamSummary, Failure> {
-    let FoundUpstream { package, owner, record } = upstream;
-    let status = status(state, &package, &record).await?;
+async fn upstream_summary(
+    state: &ServerState,
+    upstream: StoredUpstream,
+) -> Result<UpstreamSummary, RequestError> {
+    let StoredUpstream { package, owner, record } = upstream;
+    let status = upstream_status(state, &package, &record).await?;
     Ok(UpstreamSummary {
-        id: upstream::id_of(&package).to_owned(),
+        id: upstream::upstream_id(&package).to_owned(),
         package_name: package,
         details: record.details,
         owner,
@@ -128,44 +131,56 @@ async fn summary(state: &AppState, upstream: FoundUpstream) -> Result<UpstreamSu
     })
 }
 
-async fn create(
-    State(state): State<AppState>,
-    Builder(actor): Builder,
-    JsonBody(NewBody { id, details }): JsonBody<NewBody>,
-) -> Answer {
+async fn create_upstream(
+    State(state): State<ServerState>,
+    AppEditor(actor): AppEditor,
+    JsonBody(NewUpstreamBody { id, details }): JsonBody<NewUpstreamBody>,
+) -> HandlerResult {
     let added = upstreams::add(&state.platform, &actor, NewUpstreamRequest { id, details }).await?;
-    Ok(json(StatusCode::CREATED, &summary(&state, added).await?))
+    Ok(json_response(StatusCode::CREATED, &upstream_summary(&state, added).await?))
 }
 
-async fn list(State(state): State<AppState>, Builder(actor): Builder) -> Answer {
+async fn list_upstreams(State(state): State<ServerState>, AppEditor(actor): AppEditor) -> HandlerResult {
     let mut upstreams = Vec::new();
     for upstream in upstreams::list_owned(&state.platform, &actor).await? {
-        upstreams.push(summary(&state, upstream).await?);
+        upstreams.push(upstream_summary(&state, upstream).await?);
     }
-    ok(&UpstreamList { upstreams })
+    ok_json(&UpstreamList { upstreams })
 }
 
-async fn get(State(state): State<AppState>, Builder(actor): Builder, Path(id): Path<String>) -> Answer {
-    ok(&summary(&state, upstreams::find_owned(&state.platform, &actor, &id).await?).await?)
+async fn get_upstream(
+    State(state): State<ServerState>,
+    AppEditor(actor): AppEditor,
+    PathParams(id): PathParams<String>,
+) -> HandlerResult {
+    ok_json(&upstream_summary(&state, upstreams::find_owned(&state.platform, &actor, &id).await?).await?)
 }
 
-async fn change(
-    State(state): State<AppState>,
-    Builder(actor): Builder,
-    Path(id): Path<String>,
+async fn change_upstream(
+    State(state): State<ServerState>,
+    AppEditor(actor): AppEditor,
+    PathParams(id): PathParams<String>,
     JsonBody(patch): JsonBody<Map<String, Value>>,
-) -> Answer {
-    ok(&summary(&state, upstreams::change(&state.platform, &actor, &id, patch).await?).await?)
+) -> HandlerResult {
+    ok_json(&upstream_summary(&state, upstreams::change(&state.platform, &actor, &id, patch).await?).await?)
 }
 
-async fn remove(State(state): State<AppState>, Builder(actor): Builder, Path(id): Path<String>) -> Answer {
+async fn remove_upstream(
+    State(state): State<ServerState>,
+    AppEditor(actor): AppEditor,
+    PathParams(id): PathParams<String>,
+) -> HandlerResult {
     upstreams::remove(&state.platform, &actor, &id).await?;
-    nothing()
+    no_content()
 }
 
-async fn refresh(State(state): State<AppState>, Builder(actor): Builder, Path(id): Path<String>) -> Answer {
+async fn refresh_upstream(
+    State(state): State<ServerState>,
+    AppEditor(actor): AppEditor,
+    PathParams(id): PathParams<String>,
+) -> HandlerResult {
     state.platform.limits.check_costly(&actor)?;
     let upstream = upstreams::find_owned(&state.platform, &actor, &id).await?;
     state.upstreams.refresh(&upstream.package, &upstream.record).await;
-    ok(&summary(&state, upstream).await?)
+    ok_json(&upstream_summary(&state, upstream).await?)
 }

@@ -8,13 +8,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolyard_protocol::UserId;
 
-use super::{Answer, MAX_WORDS, ok};
+use super::{HandlerResult, MAX_WORDS, ok_json};
 use crate::{
-    auth::Anybody,
-    error::Failure,
-    extract::Query,
-    routes::{Access, Route},
-    state::AppState,
+    auth::KnownActor,
+    error::RequestError,
+    extract::QueryParams,
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 /// Users where nobody says how many.
@@ -27,15 +27,15 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::new(
             Method::GET,
             "/api/users",
-            Access::Operator,
+            RouteAccess::Operator,
             "Users who installed something or have a session, by id",
-            list,
+            list_users,
         )
         .query(&[
             ("q", "Only users whose id has these characters"),
             ("limit", "At most so many, up to 200; 50 where nothing is said"),
         ])
-        .gives::<Users>(),
+        .response_body::<UserList>(),
     ]
 }
 
@@ -48,7 +48,7 @@ struct UsersQuery {
 
 /// Users, by id.
 #[derive(Serialize, JsonSchema)]
-struct Users {
+struct UserList {
     users: Vec<UserSummary>,
 }
 
@@ -65,9 +65,13 @@ struct UserSummary {
     apps: u64,
 }
 
-async fn list(State(state): State<AppState>, Anybody(_): Anybody, Query(query): Query<UsersQuery>) -> Answer {
+async fn list_users(
+    State(state): State<ServerState>,
+    KnownActor(_): KnownActor,
+    QueryParams(query): QueryParams<UsersQuery>,
+) -> HandlerResult {
     if query.q.chars().count() > MAX_WORDS {
-        return Err(Failure::invalid(format!("q: at most {MAX_WORDS} characters")));
+        return Err(RequestError::invalid_request(format!("q: at most {MAX_WORDS} characters")));
     }
     let limit = query.limit.unwrap_or(DEFAULT_USERS).clamp(1, MAX_USERS);
     // Ids are folded like this.
@@ -79,13 +83,13 @@ async fn list(State(state): State<AppState>, Anybody(_): Anybody, Query(query): 
         apps,
     };
     let mut users: BTreeMap<UserId, UserSummary> = BTreeMap::new();
-    for (user, apps) in state.stores.installs.users(&part, limit).await? {
+    for (user, apps) in state.stores.installs.search_users(&part, limit).await? {
         users.insert(user.clone(), summary(&user, apps));
     }
     // Whoever is live, is not among these and installed something comes after the last of them, and is cut off below.
-    for (user, model) in state.sessions.live(|user| user.as_str().contains(&part)) {
+    for (user, model) in state.sessions.list_live_users(|user| user.as_str().contains(&part)) {
         let entry = users.entry(user.clone()).or_insert_with(|| summary(&user, 0));
         (entry.live, entry.device_model) = (true, model);
     }
-    ok(&Users { users: users.into_values().take(limit as usize).collect() })
+    ok_json(&UserList { users: users.into_values().take(limit as usize).collect() })
 }

@@ -8,57 +8,63 @@ use axum::{
 };
 use http::HeaderMap;
 use toolyard_protocol::session::FromApp;
-use toolyard_sessions::{AppIntroduction, Outbox, Refused};
+use toolyard_sessions::{AppIntroduction, AttachRefusal, Outbox};
 
-use super::pump::{Incoming, Pump, bounded};
-use crate::{connections::IntroductionPlace, state::AppState};
+use super::pump::{SocketMessage, SocketPump, with_socket_limits};
+use crate::{connections::IntroductionSlot, state::ServerState};
 
-pub(super) async fn upgrade(
-    State(state): State<AppState>,
+pub(super) async fn upgrade_app_socket(
+    State(state): State<ServerState>,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    let place = state.process.introductions.enter();
+    let place = state.process.introductions.reserve();
     let tasks = state.lifecycle.tasks.clone();
-    bounded(upgrade, &state).on_upgrade(move |socket| tasks.track_future(run(state, headers, socket, place)))
+    with_socket_limits(upgrade, &state)
+        .on_upgrade(move |socket| tasks.track_future(serve_app_socket(state, headers, socket, place)))
 }
 
-async fn run(state: AppState, headers: HeaderMap, socket: WebSocket, place: IntroductionPlace) {
+async fn serve_app_socket(
+    state: ServerState,
+    headers: HeaderMap,
+    socket: WebSocket,
+    place: IntroductionSlot,
+) {
     let outbox = state.sessions.app_outbox();
-    let mut pump = Pump::new(socket, outbox.clone(), &state);
+    let mut pump = SocketPump::new(socket, outbox.clone(), &state);
     let Some(first) = place.wait_for(first_text(&mut pump)).await else { return };
-    let Some(who) = introduction(&first, &headers) else {
-        return pump.refuse(None, 1008, "expected tpa_connection_init").await;
+    let Some(who) = read_introduction(&first, &headers) else {
+        return pump.close_after(None, 1008, "expected tpa_connection_init").await;
     };
     let app = match state.sessions.attach_app(who, &outbox).await {
         Ok(app) => app,
-        Err(Refused { message, code, reason }) => return pump.refuse(message, code, reason).await,
+        Err(AttachRefusal { message, code, reason }) => return pump.close_after(message, code, reason).await,
     };
     drop(place);
     while let Some(message) = pump.next().await {
         match message {
-            Incoming::Text(text) => app.receive(&text),
-            Incoming::Pong => app.gave_sign(),
-            Incoming::Binary(_) => app.ignore_binary(),
+            SocketMessage::Text(text) => app.receive(&text),
+            SocketMessage::Pong => app.note_activity(),
+            SocketMessage::Binary(_) => app.ignore_binary(),
         }
     }
 }
 
-async fn first_text(pump: &mut Pump<Arc<Outbox>>) -> Option<String> {
+async fn first_text(pump: &mut SocketPump<Arc<Outbox>>) -> Option<String> {
     loop {
         match pump.next().await? {
-            Incoming::Text(text) => return Some(text),
-            Incoming::Pong => {}
-            Incoming::Binary(_) => return None,
+            SocketMessage::Text(text) => return Some(text),
+            SocketMessage::Pong => {}
+            SocketMessage::Binary(_) => return None,
         }
     }
 }
 
 /// By its first message; SDK 3 names user, app and key in headers.
-fn introduction(first: &str, headers: &HeaderMap) -> Option<AppIntroduction> {
+fn read_introduction(first: &str, headers: &HeaderMap) -> Option<AppIntroduction> {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let user = header("x-user-id").and_then(|user| user.parse().ok());
-    match FromApp::read(first).ok()? {
+    match FromApp::parse(first).ok()? {
         FromApp::ConnectionInit(init) => Some(AppIntroduction {
             session: init.session_id,
             user,

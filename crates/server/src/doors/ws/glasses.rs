@@ -8,18 +8,18 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::{Deserialize, Serialize};
 use toolyard_protocol::{
     UserId,
-    session::{ToDevice, device_messages::Refusal as Told, webhook::StopReason},
+    session::{ToDevice, device_messages::DeviceConnectionError as Told, webhook::StopReason},
 };
 use toolyard_sessions::DeviceOrder;
 
-use super::pump::{Incoming, Pump, bounded};
+use super::pump::{SocketMessage, SocketPump, with_socket_limits};
 use crate::{
-    auth::{Actor, ForUser, Lease, Role, by_credential, named_user},
+    auth::{Actor, CredentialLease, Role, TargetUser, actor_by_credential, user_from_header},
     config::AuthMode,
-    doors::rest::{Answer, ok, session::open},
-    error::Failure,
-    state::AppState,
-    tickets::Opens,
+    doors::rest::{HandlerResult, ok_json, session::open_installed_app},
+    error::RequestError,
+    state::ServerState,
+    tickets::TicketGrant,
 };
 
 /// Phones send their token in the query.
@@ -42,14 +42,14 @@ pub(super) struct GlassesTicket {
     expires_in_s: u64,
 }
 
-pub(super) async fn ticket(State(state): State<AppState>, who: ForUser) -> Answer {
-    let opens = Opens::Glasses(who.user, who.actor.into());
-    let ticket = state.tickets.give(opens, state.clock.now(), &*state.ids)?;
-    ok(&GlassesTicket { ticket, expires_in_s: state.tickets.lifetime_s() })
+pub(super) async fn issue_glasses_ticket(State(state): State<ServerState>, who: TargetUser) -> HandlerResult {
+    let opens = TicketGrant::Glasses(who.user, who.actor.into());
+    let ticket = state.tickets.issue(opens, state.clock.now(), &*state.ids)?;
+    ok_json(&GlassesTicket { ticket, expires_in_s: state.tickets.lifetime_s() })
 }
 
-pub(super) async fn upgrade(
-    State(state): State<AppState>,
+pub(super) async fn upgrade_glasses_socket(
+    State(state): State<ServerState>,
     Query(query): Query<DeviceQuery>,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
@@ -57,8 +57,9 @@ pub(super) async fn upgrade(
     match device_user(&state, &query, &headers).await {
         Ok((user, lease)) => {
             let tasks = state.lifecycle.tasks.clone();
-            bounded(upgrade, &state)
-                .on_upgrade(move |socket| tasks.track_future(run(state, user, lease, socket)))
+            with_socket_limits(upgrade, &state).on_upgrade(move |socket| {
+                tasks.track_future(serve_glasses_socket(state, user, lease, socket))
+            })
         }
         Err(why) => {
             let body = ToDevice::ConnectionError(Told { code: None, message: why }).to_text();
@@ -69,15 +70,17 @@ pub(super) async fn upgrade(
 }
 
 async fn device_user(
-    state: &AppState,
+    state: &ServerState,
     query: &DeviceQuery,
     headers: &HeaderMap,
-) -> Result<(UserId, Lease), String> {
+) -> Result<(UserId, CredentialLease), String> {
     if let Some(ticket) = &query.ticket {
         let now = state.clock.now();
-        return match state.tickets.take(ticket, now) {
-            Some(Opens::Glasses(user, lease)) if !lease.is_over(&state.tokens, now) => Ok((user, lease)),
-            Some(Opens::Glasses(..) | Opens::Mcp(_)) | None => {
+        return match state.tickets.redeem(ticket, now) {
+            Some(TicketGrant::Glasses(user, lease)) if !lease.is_expired(&state.tokens, now) => {
+                Ok((user, lease))
+            }
+            Some(TicketGrant::Glasses(..) | TicketGrant::Mcp(_)) | None => {
                 Err("the ticket was used, is too old, or is for something else".to_owned())
             }
         };
@@ -86,7 +89,7 @@ async fn device_user(
     let bearer = bearer.and_then(|value| value.strip_prefix("Bearer "));
     let named = device_owner(query, headers)?;
     let (user, lease) = match query.token.as_deref().or(bearer) {
-        Some(token) => match by_credential(state, token).await {
+        Some(token) => match actor_by_credential(state, token).await {
             // An operator connects a device for whom they name, as they call tools for whom they name.
             Ok(Actor::Person { name, role, credential }) => match named {
                 Some(user) if role == Role::Operator => (user, credential.into()),
@@ -97,7 +100,7 @@ async fn device_user(
         },
         None if state.auth_mode == AuthMode::Dev => {
             let named = named.ok_or("name the user: `?user=` or X-User-Id, or send a token")?;
-            (named, Lease::default())
+            (named, CredentialLease::default())
         }
         None => return Err("send a token: `Authorization: Bearer`, or `?token=`".to_owned()),
     };
@@ -106,9 +109,9 @@ async fn device_user(
 
 /// The user whom the request names: by header, or in the query where no header can be set.
 fn device_owner(query: &DeviceQuery, headers: &HeaderMap) -> Result<Option<UserId>, String> {
-    let by_header = named_user(headers).map_err(|failure| match failure {
-        Failure::Api(error) => error.message,
-        Failure::Refused(refusal) => refusal.to_string(),
+    let by_header = user_from_header(headers).map_err(|failure| match failure {
+        RequestError::Api(error) => error.message,
+        RequestError::Refused(refusal) => refusal.to_string(),
     })?;
     match (by_header, query.user.as_deref()) {
         (Some(user), _) => Ok(Some(user)),
@@ -117,47 +120,47 @@ fn device_owner(query: &DeviceQuery, headers: &HeaderMap) -> Result<Option<UserI
     }
 }
 
-async fn run(state: AppState, user: UserId, lease: Lease, socket: WebSocket) {
+async fn serve_glasses_socket(state: ServerState, user: UserId, lease: CredentialLease, socket: WebSocket) {
     let outbox = state.sessions.device_outbox();
-    let mut pump = Pump::new(socket, outbox.clone(), &state);
+    let mut pump = SocketPump::new(socket, outbox.clone(), &state);
     let Some(device) = state.sessions.attach_device(&user, &outbox).await else {
-        return pump.refuse(None, 1013, "too many users").await;
+        return pump.close_after(None, 1013, "too many users").await;
     };
     while let Some(message) = pump.next().await {
         // Looked at with each message and each heartbeat, so a silent socket ends as well.
-        if lease.is_over(&state.tokens, state.clock.now()) {
-            return pump.refuse(None, 1008, "the token that opened this socket has ended").await;
+        if lease.is_expired(&state.tokens, state.clock.now()) {
+            return pump.close_after(None, 1008, "the token that opened this socket has ended").await;
         }
         match message {
-            Incoming::Text(text) => {
+            SocketMessage::Text(text) => {
                 if let Some(order) = device.receive(&text).await {
-                    carry_out(&state, &user, order);
+                    run_device_order(&state, &user, order);
                 }
             }
-            Incoming::Binary(sound) if !sound.is_empty() => device.hear(&sound),
-            Incoming::Binary(_) | Incoming::Pong => {}
+            SocketMessage::Binary(sound) if !sound.is_empty() => device.receive_audio(&sound),
+            SocketMessage::Binary(_) | SocketMessage::Pong => {}
         }
     }
 }
 
 /// On a task of its own: a start takes seconds, and the socket has to go on.
-fn carry_out(state: &AppState, user: &UserId, order: DeviceOrder) {
+fn run_device_order(state: &ServerState, user: &UserId, order: DeviceOrder) {
     let (state, user) = (state.clone(), user.clone());
     let tasks = state.lifecycle.tasks.clone();
     tasks.spawn(async move {
         match order {
             DeviceOrder::Start(package) => {
-                if let Err(error) = open(&state, &user, &package).await {
+                if let Err(error) = open_installed_app(&state, &user, &package).await {
                     let why = match error {
-                        Failure::Api(error) => error.message,
-                        Failure::Refused(refusal) => format!("{refusal:?}"),
+                        RequestError::Api(error) => error.message,
+                        RequestError::Refused(refusal) => format!("{refusal:?}"),
                     };
                     tracing::warn!(app = %package, user = %user, why, "a device could not start an app");
-                    state.sessions.tell_not_started(&user, &package, &why);
+                    state.sessions.show_start_failure(&user, &package, &why);
                 }
             }
             DeviceOrder::Stop(package) => {
-                let _ = state.sessions.stop(&user, &package, StopReason::UserDisabled).await;
+                let _ = state.sessions.stop_app(&user, &package, StopReason::UserDisabled).await;
             }
         }
     });

@@ -6,27 +6,45 @@ pub(crate) mod pump;
 
 use http::Method;
 
-use crate::routes::{Access, Route};
+use crate::routes::{Route, RouteAccess};
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
-        Route::new(Method::GET, "/app-ws", Access::Socket, "The socket of an app", app::upgrade),
-        Route::new(Method::GET, "/ws/miniapp", Access::Socket, "The socket of an app on SDK 3", app::upgrade),
-        Route::new(Method::GET, "/glasses-ws", Access::Socket, "The socket of a device", glasses::upgrade),
+        Route::new(
+            Method::GET,
+            "/app-ws",
+            RouteAccess::Socket,
+            "The socket of an app",
+            app::upgrade_app_socket,
+        ),
+        Route::new(
+            Method::GET,
+            "/ws/miniapp",
+            RouteAccess::Socket,
+            "The socket of an app on SDK 3",
+            app::upgrade_app_socket,
+        ),
+        Route::new(
+            Method::GET,
+            "/glasses-ws",
+            RouteAccess::Socket,
+            "The socket of a device",
+            glasses::upgrade_glasses_socket,
+        ),
         Route::new(
             Method::GET,
             "/ws/client",
-            Access::Socket,
+            RouteAccess::Socket,
             "The socket of a device, by its other name",
-            glasses::upgrade,
+            glasses::upgrade_glasses_socket,
         ),
         Route::new(
             Method::POST,
             "/api/glasses/ticket",
-            Access::User,
+            RouteAccess::User,
             "A ticket with which a browser opens /glasses-ws once, as `?ticket=`",
-            glasses::ticket,
+            glasses::issue_glasses_ticket,
         )
-        .gives::<glasses::GlassesTicket>(),
+        .response_body::<glasses::GlassesTicket>(),
     ]
 }

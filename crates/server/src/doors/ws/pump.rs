@@ -13,9 +13,9 @@ use tokio::{
     time::{Instant, timeout},
 };
 use toolyard_protocol::JsonLine;
-use toolyard_sessions::{Frame, Outbox};
+use toolyard_sessions::{Outbox, SocketFrame};
 
-use crate::state::AppState;
+use crate::state::ServerState;
 
 /// How long one frame may take to be written; a peer that takes longer is gone.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -27,7 +27,7 @@ const MISSED_BEATS: u32 = 3;
 const BUFFER_BYTES: usize = 4 * 1024;
 
 /// Bounds of every socket.
-pub(crate) fn bounded(upgrade: WebSocketUpgrade, state: &AppState) -> WebSocketUpgrade {
+pub(crate) fn with_socket_limits(upgrade: WebSocketUpgrade, state: &ServerState) -> WebSocketUpgrade {
     let largest = state.config.server.socket_message_bytes;
     upgrade
         .read_buffer_size(BUFFER_BYTES)
@@ -38,7 +38,7 @@ pub(crate) fn bounded(upgrade: WebSocketUpgrade, state: &AppState) -> WebSocketU
 }
 
 /// What came in.
-pub(crate) enum Incoming {
+pub(crate) enum SocketMessage {
     Text(String),
     Binary(Bytes),
     /// The answer to a ping: everything sent before it was read.
@@ -46,28 +46,28 @@ pub(crate) enum Incoming {
 }
 
 /// What goes out over a socket.
-pub(crate) trait Queue: Send {
+pub(crate) trait OutgoingFrames: Send {
     /// The next frame; waits for one. Nothing is lost when the future is dropped.
-    fn next(&mut self) -> impl Future<Output = Frame> + Send;
+    fn next(&mut self) -> impl Future<Output = SocketFrame> + Send;
 }
 
-impl Queue for Arc<Outbox> {
-    async fn next(&mut self) -> Frame {
-        Outbox::next(self).await
+impl OutgoingFrames for Arc<Outbox> {
+    async fn next(&mut self) -> SocketFrame {
+        Outbox::next_frame(self).await
     }
 }
 
-impl Queue for mpsc::Receiver<JsonLine> {
-    async fn next(&mut self) -> Frame {
+impl OutgoingFrames for mpsc::Receiver<JsonLine> {
+    async fn next(&mut self) -> SocketFrame {
         match self.recv().await {
-            Some(line) => Frame::Text(line.into_string()),
+            Some(line) => SocketFrame::Text(line.into_string()),
             None => std::future::pending().await,
         }
     }
 }
 
 /// One socket with its queue.
-pub(crate) struct Pump<Q> {
+pub(crate) struct SocketPump<Q> {
     socket: WebSocket,
     outbox: Q,
     beat: Duration,
@@ -75,23 +75,23 @@ pub(crate) struct Pump<Q> {
     next_beat: Instant,
 }
 
-impl<Q: Queue> Pump<Q> {
-    pub(crate) fn new(socket: WebSocket, outbox: Q, state: &AppState) -> Self {
+impl<Q: OutgoingFrames> SocketPump<Q> {
+    pub(crate) fn new(socket: WebSocket, outbox: Q, state: &ServerState) -> Self {
         let (beat, now) = (Duration::from_secs(state.config.server.heartbeat_s), Instant::now());
         Self { socket, outbox, beat, last_sign: now, next_beat: now + beat }
     }
 
     /// The next message. Meanwhile what is queued goes out and heartbeats are kept. None when the socket is over.
-    pub(crate) async fn next(&mut self) -> Option<Incoming> {
+    pub(crate) async fn next(&mut self) -> Option<SocketMessage> {
         loop {
             tokio::select! {
-                frame = self.outbox.next() => self.write(frame).await?,
+                frame = self.outbox.next() => self.write_frame(frame).await?,
                 message = self.socket.recv() => {
                     self.last_sign = Instant::now();
                     match message? {
-                        Ok(Message::Text(text)) => return Some(Incoming::Text(text.as_str().to_owned())),
-                        Ok(Message::Binary(bytes)) => return Some(Incoming::Binary(bytes)),
-                        Ok(Message::Pong(_)) => return Some(Incoming::Pong),
+                        Ok(Message::Text(text)) => return Some(SocketMessage::Text(text.as_str().to_owned())),
+                        Ok(Message::Binary(bytes)) => return Some(SocketMessage::Binary(bytes)),
+                        Ok(Message::Pong(_)) => return Some(SocketMessage::Pong),
                         Ok(Message::Ping(_)) => {}
                         Ok(Message::Close(_)) | Err(_) => return None,
                     }
@@ -101,39 +101,39 @@ impl<Q: Queue> Pump<Q> {
                         return None;
                     }
                     self.next_beat = Instant::now() + self.beat;
-                    self.send(Message::Ping(Bytes::new())).await?;
+                    self.send_message(Message::Ping(Bytes::new())).await?;
                 }
             }
         }
     }
 
     /// Ends the socket with a code, after one last message.
-    pub(crate) async fn refuse(mut self, message: Option<String>, code: u16, reason: &'static str) {
+    pub(crate) async fn close_after(mut self, message: Option<String>, code: u16, reason: &'static str) {
         if let Some(message) = message
-            && self.send(Message::Text(message.into())).await.is_none()
+            && self.send_message(Message::Text(message.into())).await.is_none()
         {
             return;
         }
-        self.write(Frame::Close { code, reason }).await;
+        self.write_frame(SocketFrame::Close { code, reason }).await;
     }
 
     /// Ends the socket with a code, after what is queued.
-    pub(crate) async fn finish(mut self, code: u16, reason: &'static str) {
+    pub(crate) async fn flush_and_close(mut self, code: u16, reason: &'static str) {
         while let Some(frame) = self.outbox.next().now_or_never() {
-            if self.write(frame).await.is_none() {
+            if self.write_frame(frame).await.is_none() {
                 return;
             }
         }
-        self.write(Frame::Close { code, reason }).await;
+        self.write_frame(SocketFrame::Close { code, reason }).await;
     }
 
-    async fn write(&mut self, frame: Frame) -> Option<()> {
+    async fn write_frame(&mut self, frame: SocketFrame) -> Option<()> {
         match frame {
-            Frame::Text(text) => self.send(Message::Text(text.into())).await,
-            Frame::Binary(bytes) => self.send(Message::Binary(bytes)).await,
-            Frame::Ping => self.send(Message::Ping(Bytes::new())).await,
-            Frame::Close { code, reason } => {
-                self.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await?;
+            SocketFrame::Text(text) => self.send_message(Message::Text(text.into())).await,
+            SocketFrame::Binary(bytes) => self.send_message(Message::Binary(bytes)).await,
+            SocketFrame::Ping => self.send_message(Message::Ping(Bytes::new())).await,
+            SocketFrame::Close { code, reason } => {
+                self.send_message(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await?;
                 // The other side answers with its own close; wait for that, not for ever.
                 let _ =
                     timeout(GOODBYE_TIMEOUT, async { while let Some(Ok(_)) = self.socket.recv().await {} })
@@ -143,7 +143,7 @@ impl<Q: Queue> Pump<Q> {
         }
     }
 
-    async fn send(&mut self, message: Message) -> Option<()> {
+    async fn send_message(&mut self, message: Message) -> Option<()> {
         timeout(WRITE_TIMEOUT, self.socket.send(message)).await.ok()?.ok()
     }
 }

@@ -1,7 +1,7 @@
 //! What streams carry besides words and calls, and readers who come and go.
 
 use serde_json::{Value, json};
-use toolyard_testkit::{Act, model::Answer};
+use toolyard_testkit::{AppBehavior, model::ScriptedReply};
 
 use super::{Scenes, rests, screen::Form};
 use crate::stage::ALIAS;
@@ -15,13 +15,13 @@ const WAVE: &str = "\r\n\nGrüße 👋\u{2028}data: x\n\n";
 impl Scenes {
     pub(super) async fn thoughts_and_files_come_through(&mut self) {
         // Words that are JSON themselves, which one family of clients would read twice, and some that are not ASCII.
-        let answer = Answer::new()
+        let answer = ScriptedReply::new()
             .and_reasoning("A list, ")
             .and_reasoning("then.")
             .and_text("[1]")
             .and_text("{}")
             .and_text(WAVE);
-        self.stage.model.answers([answer, Answer::text("Bye.")]);
+        self.stage.model.queue_replies([answer, ScriptedReply::text("Bye.")]);
         let file = json!({ "type": "file", "mediaType": "image/png", "filename": "dot.png", "url": PIXEL });
         let messages = json!([{ "text": "What is it?", "files": [file] }, { "text": "Thanks." }]);
         let told = self.client.does("ask", json!({ "messages": messages })).await;
@@ -39,19 +39,19 @@ impl Scenes {
             form.assistant(&[form.step(), form.text("Bye.")])
         ]);
         assert_eq!(told, rests(messages, 2, &[], &[]));
-        let heard = self.stage.model.seen().pop().unwrap().body["messages"].take();
+        let heard = self.stage.model.requests().pop().unwrap().body["messages"].take();
         let picture = json!({ "type": "image_url", "image_url": { "url": PIXEL } });
         assert!(heard[1]["content"].as_array().unwrap().contains(&picture), "{heard}");
         assert_eq!(heard[2], json!({ "role": "assistant", "content": words }));
     }
 
     pub(super) async fn an_answer_is_given_anew(&mut self) {
-        self.stage.model.answers([Answer::text("Heads."), Answer::text("Tails.")]);
+        self.stage.model.queue_replies([ScriptedReply::text("Heads."), ScriptedReply::text("Tails.")]);
         let told = self.client.does("anew", json!({ "text": "Toss." })).await;
         let form = self.form;
         let messages = json!([form.user("Toss."), form.assistant(&[form.step(), form.text("Tails.")])]);
         assert_eq!(told, rests(messages, 2, &[], &[]));
-        let heard = self.stage.model.seen().pop().unwrap().body["messages"].take();
+        let heard = self.stage.model.requests().pop().unwrap().body["messages"].take();
         assert_eq!(heard[1], json!({ "role": "user", "content": "Toss." }));
         assert_eq!(heard.as_array().unwrap().len(), 2, "the first answer is forgotten");
     }
@@ -59,10 +59,10 @@ impl Scenes {
     pub(super) async fn the_app_tells_how_far_it_is(&mut self) {
         let half = json!({ "type": "progress", "progress": 0.5, "total": 2.5, "message": "half way" });
         let done = json!({ "type": "result", "success": true, "content": "done" });
-        self.stage.app.acts(Act::Lines(vec![half, done]));
+        self.stage.app.set_behavior(AppBehavior::Lines(vec![half, done]));
         (0..2).for_each(|_| self.stage.app.let_line_through());
-        let call = Answer::call(ALIAS, json!({ "text": "hi" }));
-        self.stage.model.answers([call, Answer::text("Done.")]);
+        let call = ScriptedReply::call(ALIAS, json!({ "text": "hi" }));
+        self.stage.model.queue_replies([call, ScriptedReply::text("Done.")]);
         let told = self.ask(&["Say hi."], json!({})).await;
         let (form, echo) = (self.form, self.echo());
         let news = json!({ "toolCallId": "call 1", "progress": 0.5, "total": 2.5, "message": "half way" });
@@ -80,17 +80,20 @@ impl Scenes {
     }
 
     pub(super) async fn the_reader_leaves_in_the_middle_of_words(&mut self) {
-        let left = self.stage.model.left();
-        self.stage.model.answers([Answer::text("One").hold().and_text(" two"), Answer::text("One.")]);
+        let left = self.stage.model.abandoned();
+        self.stage.model.queue_replies([
+            ScriptedReply::text("One").and_hold().and_text(" two"),
+            ScriptedReply::text("One."),
+        ]);
         self.client.begins("leave", json!({ "text": "Count.", "during": "words", "then": "Again." })).await;
         self.client.says("reads").await;
-        assert_eq!(self.stage.model.left(), left, "the model is heard while somebody reads");
+        assert_eq!(self.stage.model.abandoned(), left, "the model is heard while somebody reads");
         self.client.go_on().await;
         let told = self.client.says("left").await;
         let form = self.form;
         let left_with = [form.user("Count."), form.assistant(&[form.step(), form.open_text("One")])];
         assert_eq!(told, rests(json!(left_with), 1, &[], &[]));
-        self.stage.model.wait_left(left + 1).await;
+        self.stage.model.wait_abandoned(left + 1).await;
         self.client.go_on().await;
         let told = self.client.says("leave").await;
         let then = [form.user("Again."), form.assistant(&[form.step(), form.text("One.")])];
@@ -98,13 +101,13 @@ impl Scenes {
     }
 
     pub(super) async fn the_reader_leaves_while_a_tool_runs(&mut self) {
-        self.stage.app.acts(Act::Hang);
-        let calls = self.stage.app.seen("/tool").len();
-        let call = Answer::call(ALIAS, json!({ "text": "hi" }));
-        self.stage.model.answers([call, Answer::text("I did not wait.")]);
+        self.stage.app.set_behavior(AppBehavior::Hang);
+        let calls = self.stage.app.requests("/tool").len();
+        let call = ScriptedReply::call(ALIAS, json!({ "text": "hi" }));
+        self.stage.model.queue_replies([call, ScriptedReply::text("I did not wait.")]);
         self.client.begins("leave", json!({ "text": "Say hi.", "during": "tool", "then": "And?" })).await;
         self.client.says("reads").await;
-        self.stage.app.wait_seen("/tool", calls + 1).await;
+        self.stage.app.wait_requests("/tool", calls + 1).await;
         self.client.go_on().await;
         let told = self.client.says("left").await;
         let (form, echo) = (self.form, self.echo());
@@ -120,7 +123,7 @@ impl Scenes {
     }
 
     pub(super) async fn a_page_that_kept_the_answer_does_not_double_it(&mut self) {
-        self.stage.model.answers([Answer::text("One two")]);
+        self.stage.model.queue_replies([ScriptedReply::text("One two")]);
         let order = json!({ "id": "kept chat", "text": "Count.", "body": { "resumable": true } });
         let told = self.client.does("kept", order).await;
         let answer = self.form.assistant(&[self.form.step(), self.form.text("One two")]);
@@ -128,7 +131,7 @@ impl Scenes {
     }
 
     pub(super) async fn a_second_client_goes_on_reading(&mut self) {
-        self.stage.model.answers([Answer::text("One").hold().and_text(" two")]);
+        self.stage.model.queue_replies([ScriptedReply::text("One").and_hold().and_text(" two")]);
         // An id that has to be escaped in a path.
         let order = json!({ "id": "my chat", "text": "Count.", "body": { "resumable": true } });
         self.client.begins("resume", order).await;

@@ -1,7 +1,7 @@
 //! Calls: the server's, the client's, and both.
 
 use serde_json::{Value, json};
-use toolyard_testkit::{Act, model::Answer};
+use toolyard_testkit::{AppBehavior, model::ScriptedReply};
 
 use super::{
     Scenes, heard, own, rests,
@@ -23,9 +23,9 @@ impl Scenes {
     }
 
     pub(super) async fn the_server_runs_its_tool(&mut self) {
-        self.stage.app.acts(Act::content(json!("hello")));
-        let call = Answer::call(ALIAS, json!({ "text": "hi" }));
-        self.stage.model.answers([call, Answer::text("It said hello.")]);
+        self.stage.app.set_behavior(AppBehavior::content(json!("hello")));
+        let call = ScriptedReply::call(ALIAS, json!({ "text": "hi" }));
+        self.stage.model.queue_replies([call, ScriptedReply::text("It said hello.")]);
         let told = self.ask(&["Say hi."], json!({ "clientTools": own() })).await;
         let (form, echo) = (self.form, self.echo());
         let parts = [
@@ -43,10 +43,10 @@ impl Scenes {
         for line_break in ["\n", "\r\n", "\r"] {
             let pretty = |value: &Value| format!("{value:#}").replace('\n', line_break);
             let answer = pretty(&json!({ "success": true, "content": said }));
-            self.stage.app.acts(Act::Text(200, "application/json", answer));
+            self.stage.app.set_behavior(AppBehavior::Text(200, "application/json", answer));
             let arguments = pretty(&json!({ "text": "hi" }));
-            let call = Answer::new().and_call_in_pieces(ALIAS, [arguments.as_str()]);
-            self.stage.model.answers([call, Answer::text("It said hello.")]);
+            let call = ScriptedReply::new().and_call_in_pieces(ALIAS, [arguments.as_str()]);
+            self.stage.model.queue_replies([call, ScriptedReply::text("It said hello.")]);
             let told = self.ask(&["Say hi."], json!({ "clientTools": own() })).await;
             let (form, echo) = (self.form, self.echo());
             let parts = [
@@ -65,13 +65,13 @@ impl Scenes {
 
     /// Two calls for the client and one for the server, in one step. Those in `late` are answered after the stream's end.
     pub(super) async fn the_client_runs_its_tools(&mut self, late: &[&str]) {
-        self.stage.app.acts(Act::content(json!("hello")));
-        let before = self.stage.model.seen().len();
-        let calls = Answer::text("One moment.")
+        self.stage.app.set_behavior(AppBehavior::content(json!("hello")));
+        let before = self.stage.model.requests().len();
+        let calls = ScriptedReply::text("One moment.")
             .and_call("clock", json!({}))
             .and_call(ALIAS, json!({ "text": "hi" }))
             .and_call("battery", json!({ "exact": false }));
-        self.stage.model.answers([calls, Answer::text("All is well.")]);
+        self.stage.model.queue_replies([calls, ScriptedReply::text("All is well.")]);
         // An id and `resumable` make no difference to one reader.
         let body = json!({ "clientTools": own(), "resumable": !late.is_empty() });
         let order = json!({ "messages": [{ "text": "How are we?" }], "body": body, "late": late });
@@ -90,18 +90,18 @@ impl Scenes {
         // The server's call is told when it is whole, the client's when all is said.
         let calls = self.asked_about(&[ALIAS, "clock", "battery"]);
         assert_eq!(told, rests(messages, 2, &calls, &[echo.about()]), "late: {late:?}");
-        let seen = self.stage.model.seen();
+        let seen = self.stage.model.requests();
         assert_eq!(seen.len(), before + 2, "one question for each request");
         assert_eq!(heard(&seen[before + 1].body), [TIME, "hello", "half full"]);
     }
 
     /// The scripted model uses the same ids again and again, as some do.
     pub(super) async fn calls_of_many_rounds_stay_apart(&mut self) {
-        self.stage.app.acts(Act::content(json!("hello")));
-        let clock = || Answer::call("clock", json!({}));
-        let echo = Answer::call(ALIAS, json!({ "text": "hi" }));
-        let words = [Answer::text("Done."), Answer::text("Bye.")];
-        self.stage.model.answers([clock(), clock(), echo].into_iter().chain(words));
+        self.stage.app.set_behavior(AppBehavior::content(json!("hello")));
+        let clock = || ScriptedReply::call("clock", json!({}));
+        let echo = ScriptedReply::call(ALIAS, json!({ "text": "hi" }));
+        let words = [ScriptedReply::text("Done."), ScriptedReply::text("Bye.")];
+        self.stage.model.queue_replies([clock(), clock(), echo].into_iter().chain(words));
         let told = self.ask(&["Twice, please.", "Thanks."], json!({ "clientTools": own() })).await;
         let (form, time) = (self.form, json!({ "time": "12:30" }));
         let clock = |number, step| self.call(number, step, "clock", json!({})).answered(&time);
@@ -119,24 +119,28 @@ impl Scenes {
         ]);
         let calls = self.asked_about(&["clock", "clock", ALIAS]);
         assert_eq!(told, rests(messages, 4, &calls, &[echo.about()]));
-        assert_eq!(heard(&self.stage.model.seen().last().unwrap().body), [TIME, TIME, "hello"]);
+        assert_eq!(heard(&self.stage.model.requests().last().unwrap().body), [TIME, TIME, "hello"]);
     }
 
     pub(super) async fn a_tool_of_the_client_fails(&mut self) {
-        self.stage.model.answers([Answer::call("lamp", json!({})), Answer::text("It stays dark.")]);
+        self.stage
+            .model
+            .queue_replies([ScriptedReply::call("lamp", json!({})), ScriptedReply::text("It stays dark.")]);
         let told = self.ask(&["Light!"], json!({ "clientTools": own() })).await;
         let (form, lamp) = (self.form, self.call(1, 0, "lamp", json!({})));
         let failed = lamp.failed_there("the lamp is broken");
         let parts = [form.step(), failed, form.step(), form.text("It stays dark.")];
         let messages = json!([form.user("Light!"), form.assistant(&parts)]);
         assert_eq!(told, rests(messages, 2, &self.asked_about(&["lamp"]), &[]));
-        let last = self.stage.model.seen().pop().unwrap().body;
+        let last = self.stage.model.requests().pop().unwrap().body;
         assert!(heard(&last)[0].contains("the lamp is broken"), "{last}");
     }
 
     /// Vendors refuse a history in which a call has no answer.
     pub(super) async fn a_call_that_the_client_leaves_open_does_not_end_the_chat(&mut self) {
-        self.stage.model.answers([Answer::call("clock", json!({})), Answer::text("As you like.")]);
+        self.stage
+            .model
+            .queue_replies([ScriptedReply::call("clock", json!({})), ScriptedReply::text("As you like.")]);
         let messages = json!([{ "text": "The time?" }, { "text": "Never mind." }]);
         let body = json!({ "clientTools": own() });
         let order = json!({ "messages": messages, "body": body, "never": ["clock"] });
@@ -149,14 +153,14 @@ impl Scenes {
             form.assistant(&[form.step(), form.text("As you like.")]),
         ]);
         assert_eq!(told, rests(messages, 2, &self.asked_about(&["clock"]), &[]));
-        let last = self.stage.model.seen().pop().unwrap().body;
+        let last = self.stage.model.requests().pop().unwrap().body;
         assert_eq!(heard(&last), ["The client did not answer this call."]);
     }
 
     pub(super) async fn a_call_that_does_not_fit_stays_on_the_server(&mut self) {
-        let exact = |exact: Value| Answer::call("battery", json!({ "exact": exact }));
-        let answers = [exact(json!("very")), exact(json!(true)), Answer::text("Half.")];
-        self.stage.model.answers(answers);
+        let exact = |exact: Value| ScriptedReply::call("battery", json!({ "exact": exact }));
+        let answers = [exact(json!("very")), exact(json!(true)), ScriptedReply::text("Half.")];
+        self.stage.model.queue_replies(answers);
         let told = self.ask(&["How full?"], json!({ "clientTools": own() })).await;
         let form = self.form;
         let why = "The arguments of battery do not fit: exact: expected a boolean, got the text \"very\".";
@@ -170,8 +174,8 @@ impl Scenes {
     /// Whatever began must end, or it is on the screen as a call that runs for ever.
     pub(super) async fn what_is_not_a_call_ends_like_one(&mut self) {
         for tool in ["battery", ALIAS] {
-            let garbled = Answer::new().and_call_in_pieces(tool, ["{\"exact\":", "oops"]);
-            self.stage.model.answers([garbled, Answer::text("I was confused.")]);
+            let garbled = ScriptedReply::new().and_call_in_pieces(tool, ["{\"exact\":", "oops"]);
+            self.stage.model.queue_replies([garbled, ScriptedReply::text("I was confused.")]);
             let told = self.ask(&["How full?"], json!({ "clientTools": own() })).await;
             let form = self.form;
             let call = self.call(1, 0, tool, json!({}));
@@ -184,9 +188,9 @@ impl Scenes {
 
     /// Some clients ask again after an answer whose last step has nothing but ended calls.
     pub(super) async fn an_answer_that_ends_with_a_call_is_not_asked_for_again(&mut self) {
-        self.stage.app.acts(Act::content(json!("hello")));
-        let echo = || Answer::call(ALIAS, json!({ "text": "hi" }));
-        self.stage.model.answers([echo(), echo()]);
+        self.stage.app.set_behavior(AppBehavior::content(json!("hello")));
+        let echo = || ScriptedReply::call(ALIAS, json!({ "text": "hi" }));
+        self.stage.model.queue_replies([echo(), echo()]);
         let told = self.ask(&["Say hi."], json!({ "maxSteps": 2 })).await;
         let words = "The answer was ended: it took too many steps.";
         let (form, first, second) = (self.form, self.echo(), self.call(2, 1, ALIAS, json!({ "text": "hi" })));
@@ -207,9 +211,9 @@ impl Scenes {
 
         // The same where the model was cut off within a call.
         for tool in ["battery", ALIAS] {
-            self.stage
-                .model
-                .answers([Answer::new().and_call_in_pieces(tool, ["{\"exact\":"]).stops("length")]);
+            self.stage.model.queue_replies([ScriptedReply::new()
+                .and_call_in_pieces(tool, ["{\"exact\":"])
+                .with_stop_reason("length")]);
             let told = self.ask(&["How full?"], json!({ "clientTools": own() })).await;
             let call = self.call(1, 0, tool, json!({}));
             let ended = call.failed("It was not run: the model was cut off before it had finished.");

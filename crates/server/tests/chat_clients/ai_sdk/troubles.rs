@@ -1,7 +1,7 @@
 //! What goes wrong, and what the user reads then.
 
 use serde_json::{Value, json};
-use toolyard_testkit::{Act, model::Answer};
+use toolyard_testkit::{AppBehavior, model::ScriptedReply};
 
 use super::{Scenes, fails, rests};
 use crate::stage::{ALIAS, GONE};
@@ -9,9 +9,9 @@ use crate::stage::{ALIAS, GONE};
 impl Scenes {
     pub(super) async fn a_tool_fails(&mut self) {
         let broken = json!({ "success": false, "error": { "message": "The echo is broken." } });
-        self.stage.app.acts(Act::Json(200, broken));
-        let call = Answer::call(ALIAS, json!({ "text": "hi" }));
-        self.stage.model.answers([call, Answer::text("It failed.")]);
+        self.stage.app.set_behavior(AppBehavior::Json(200, broken));
+        let call = ScriptedReply::call(ALIAS, json!({ "text": "hi" }));
+        self.stage.model.queue_replies([call, ScriptedReply::text("It failed.")]);
         let told = self.ask(&["Say hi."], json!({})).await;
         let (form, echo) = (self.form, self.echo());
         let parts = [
@@ -30,7 +30,9 @@ impl Scenes {
         let text = "Nobody answers for gone/scripted at http://127.0.0.1:1; check that it runs and its URL.";
         assert_eq!(told, fails(nothing.clone(), text));
 
-        self.stage.model.answers([Answer::error(400, json!({ "error": { "message": "inner words" } }))]);
+        self.stage
+            .model
+            .queue_replies([ScriptedReply::error(400, json!({ "error": { "message": "inner words" } }))]);
         let told = self.ask(&["Hello?"], json!({})).await;
         let text = "local/scripted does not take this request; it may be too long, or use something the model cannot do.";
         assert_eq!(told, fails(nothing, text));
@@ -42,7 +44,7 @@ impl Scenes {
 
     /// What was said stays, and the next answer goes on from there.
     pub(super) async fn the_model_breaks_off(&mut self) {
-        self.stage.model.answers([Answer::text("Half a").hold().cut()]);
+        self.stage.model.queue_replies([ScriptedReply::text("Half a").and_hold().and_cut()]);
         self.client.begins("watch", json!({ "text": "Go on." })).await;
         self.client.says("reads").await;
         self.stage.model.release(1);
@@ -54,7 +56,7 @@ impl Scenes {
     }
 
     pub(super) async fn tools_of_the_client_are_refused(&mut self) {
-        let before = self.stage.model.seen().len();
+        let before = self.stage.model.requests().len();
         let tool = |name: &str, parameters: Value| json!([{ "name": name, "description": "Mine", "parameters": parameters }]);
         let odd = json!({ "type": "object", "properties": { "a": { "type": "nonsense" } } });
         let refused = [
@@ -71,7 +73,7 @@ impl Scenes {
             let told = self.ask(&["Hello?"], json!({ "clientTools": tools })).await;
             assert_eq!(said(told), fails(json!([self.form.user("Hello?")]), text));
         }
-        assert_eq!(self.stage.model.seen().len(), before, "the model was not asked");
+        assert_eq!(self.stage.model.requests().len(), before, "the model was not asked");
     }
 }
 

@@ -1,7 +1,7 @@
 //! What an app does not know, refuses, or says wrongly.
 
 use serde_json::json;
-use toolyard_testkit::Act;
+use toolyard_testkit::AppBehavior;
 
 use super::{PLANNER, both, planner};
 use crate::platform::{Answer, Platform};
@@ -27,13 +27,13 @@ async fn what_the_app_does_not_know_is_not_there() {
     let p = Platform::start().await;
     let (app, _) = planner(&p, json!({})).await;
     for act in [
-        Act::Text(404, "text/html", "<h1>not here</h1>".to_owned()),
-        Act::Json(404, json!({})),
-        Act::Json(404, error("NOT_FOUND")),
-        Act::Json(200, error("NOT_FOUND")),
-        Act::Json(200, error("TOOL_NOT_FOUND")),
+        AppBehavior::Text(404, "text/html", "<h1>not here</h1>".to_owned()),
+        AppBehavior::Json(404, json!({})),
+        AppBehavior::Json(404, error("NOT_FOUND")),
+        AppBehavior::Json(200, error("NOT_FOUND")),
+        AppBehavior::Json(200, error("TOOL_NOT_FOUND")),
     ] {
-        app.acts(act.clone());
+        app.set_behavior(act.clone());
         let [modern, legacy] = read(&p).await;
         assert_eq!((modern.refusal(), legacy.refusal()), ((200, -32602), (200, -32002)), "{act:?}");
         assert_eq!(modern.json()["error"]["data"], json!({ "uri": LIST }), "{act:?}");
@@ -51,22 +51,22 @@ async fn whatever_else_goes_wrong_has_its_code() {
     let text = "x".repeat(MAX_RESPONSE_BYTES);
     let large = json!({ "contents": [{ "uri": "todo://list", "text": text }], "messages": [] });
     for (act, code, retryable, word) in [
-        (Act::Json(500, error("X")), "EXECUTION_ERROR", false, "no milk"),
-        (Act::Json(200, error("X")), "EXECUTION_ERROR", false, "no milk"),
-        (Act::Json(200, error("HANDLER_ERROR")), "HANDLER_ERROR", false, "no milk"),
+        (AppBehavior::Json(500, error("X")), "EXECUTION_ERROR", false, "no milk"),
+        (AppBehavior::Json(200, error("X")), "EXECUTION_ERROR", false, "no milk"),
+        (AppBehavior::Json(200, error("HANDLER_ERROR")), "HANDLER_ERROR", false, "no milk"),
         (
-            Act::Json(200, json!({ "status": "error", "message": "no milk" })),
+            AppBehavior::Json(200, json!({ "status": "error", "message": "no milk" })),
             "EXECUTION_ERROR",
             false,
             "no milk",
         ),
-        (Act::Text(500, "text/html", "<h1>".to_owned()), "HTTP_ERROR", true, "status 500"),
-        (Act::Text(403, "text/html", "<h1>".to_owned()), "HTTP_ERROR", false, "status 403"),
-        (Act::Text(200, "text/html", "<h1>".to_owned()), "INVALID_RESPONSE", false, "expected"),
-        (Act::Json(200, json!({})), "INVALID_RESPONSE", false, "expected"),
-        (Act::Json(200, json!([])), "INVALID_RESPONSE", false, "expected"),
+        (AppBehavior::Text(500, "text/html", "<h1>".to_owned()), "HTTP_ERROR", true, "status 500"),
+        (AppBehavior::Text(403, "text/html", "<h1>".to_owned()), "HTTP_ERROR", false, "status 403"),
+        (AppBehavior::Text(200, "text/html", "<h1>".to_owned()), "INVALID_RESPONSE", false, "expected"),
+        (AppBehavior::Json(200, json!({})), "INVALID_RESPONSE", false, "expected"),
+        (AppBehavior::Json(200, json!([])), "INVALID_RESPONSE", false, "expected"),
         (
-            Act::Json(
+            AppBehavior::Json(
                 200,
                 json!({ "contents": [{ "uri": "todo://list" }], "messages": [{ "role": "user" }] }),
             ),
@@ -74,10 +74,10 @@ async fn whatever_else_goes_wrong_has_its_code() {
             false,
             "expected",
         ),
-        (Act::Json(200, large), "INVALID_RESPONSE", false, "larger than"),
-        (Act::Cut, "INVALID_RESPONSE", false, "broke off"),
+        (AppBehavior::Json(200, large), "INVALID_RESPONSE", false, "larger than"),
+        (AppBehavior::Cut, "INVALID_RESPONSE", false, "broke off"),
     ] {
-        app.acts(act);
+        app.set_behavior(act);
         for answer in read(&p).await.into_iter().chain(get(&p).await) {
             assert_eq!(answer.refusal(), (200, -32603), "{}", answer.text);
             let error = answer.json()["error"].clone();
@@ -91,17 +91,17 @@ async fn whatever_else_goes_wrong_has_its_code() {
 async fn arguments_that_the_app_refuses_are_a_fault_of_the_request() {
     let p = Platform::start().await;
     let (app, _) = planner(&p, json!({})).await;
-    app.acts(Act::Json(400, error("INVALID_ARGUMENTS")));
+    app.set_behavior(AppBehavior::Json(400, error("INVALID_ARGUMENTS")));
     for answer in get(&p).await {
         assert_eq!(answer.refusal(), (200, -32602), "{}", answer.text);
         assert_eq!(answer.json()["error"]["message"], "no milk");
     }
-    let before = app.seen("/prompt").len();
+    let before = app.requests("/prompt").len();
     let list = json!({ "name": "com.example.planner:plan_day", "arguments": [1] });
     for answer in both(&p, "prompts/get", list).await {
         assert_eq!(answer.refusal(), (200, -32602), "{}", answer.text);
     }
-    assert_eq!(app.seen("/prompt").len(), before);
+    assert_eq!(app.requests("/prompt").len(), before);
 }
 
 #[tokio::test]
@@ -114,7 +114,7 @@ async fn an_app_that_cannot_be_reached_or_is_silent_is_told() {
             .map(|answer| answer.json()["error"]["data"]["code"].as_str().unwrap().to_owned())
             .collect::<Vec<_>>()
     };
-    app.acts(Act::Hang);
+    app.set_behavior(AppBehavior::Hang);
     assert_eq!(codes().await, ["TIMEOUT"; 4]);
     app.wait_cancelled(4).await;
     drop(app);
@@ -131,5 +131,5 @@ async fn an_app_without_resources_is_not_asked_for_any() {
     let (app, _device) = p.echo().await;
     let uri = json!({ "uri": "todo://com.example.echo/list" });
     assert_eq!(p.user("ada").modern("resources/read", uri).await.refusal(), (200, -32602));
-    assert!(app.seen("/resource").is_empty());
+    assert!(app.requests("/resource").is_empty());
 }

@@ -50,7 +50,7 @@ async fn they_are_the_users_own() {
     assert_eq!(p.user("bob").modern("prompts/get", name).await.refusal(), (200, -32602));
     p.user("ada").delete(&format!("/api/installs/{PLANNER}")).await.expect(204);
     assert_eq!(lists(&p, "ada").await, vec![json!([]); 3]);
-    assert!(app.seen("/prompt").is_empty() && app.seen("/resource").is_empty());
+    assert!(app.requests("/prompt").is_empty() && app.requests("/resource").is_empty());
 }
 
 #[tokio::test]
@@ -71,9 +71,9 @@ async fn a_device_that_does_not_fit_hides_them() {
     for answer in both(&p, "prompts/get", json!({ "name": "com_example_planner__plan_day" })).await {
         assert_eq!(answer.refusal(), (200, -32602), "{}", answer.text);
     }
-    assert!(app.seen("/prompt").is_empty() && app.seen("/resource").is_empty());
+    assert!(app.requests("/prompt").is_empty() && app.requests("/resource").is_empty());
     device.wears("Mentra Live").await;
-    app.acts(contents("todo://list"));
+    app.set_behavior(contents("todo://list"));
     p.user("ada")
         .modern("resources/read", json!({ "uri": "todo://com.example.planner/list" }))
         .await
@@ -93,10 +93,10 @@ async fn pages_of_a_tool_are_mapped_where_the_app_has_resources() {
     let about = &listed["tools"][0]["_meta"];
     let mapped = json!("ui://com.example.planner/page");
     assert_eq!((&about["ui"]["resourceUri"], &about["openai/outputTemplate"]), (&mapped, &mapped));
-    app.acts(contents("ui://page"));
+    app.set_behavior(contents("ui://page"));
     let read = p.user("ada").modern("resources/read", json!({ "uri": mapped })).await.result();
     assert_eq!(
-        (&read["contents"][0]["uri"], &app.seen("/resource")[0].body["uri"]),
+        (&read["contents"][0]["uri"], &app.requests("/resource")[0].body["uri"]),
         (&mapped, &json!("ui://page"))
     );
 

@@ -6,7 +6,7 @@ mod listed;
 mod sets;
 
 use serde_json::{Value, json};
-use toolyard_testkit::{Act, FakeApp};
+use toolyard_testkit::{AppBehavior, FakeApp};
 
 use crate::{
     mcp::client::LEGACY,
@@ -47,12 +47,12 @@ async fn both(p: &Platform, method: &str, params: Value) -> [Answer; 2] {
 }
 
 /// What the app says to a prompt.
-fn messages() -> Act {
+fn messages() -> AppBehavior {
     let message = json!({ "role": "user", "content": { "type": "text", "text": "Plan it." } });
-    Act::Json(200, json!({ "messages": [message], "description": "A plan" }))
+    AppBehavior::Json(200, json!({ "messages": [message], "description": "A plan" }))
 }
 
 /// What the app says to a resource.
-fn contents(uri: &str) -> Act {
-    Act::Json(200, json!({ "contents": [{ "uri": uri, "mimeType": "text/plain", "text": "milk" }] }))
+fn contents(uri: &str) -> AppBehavior {
+    AppBehavior::Json(200, json!({ "contents": [{ "uri": uri, "mimeType": "text/plain", "text": "milk" }] }))
 }

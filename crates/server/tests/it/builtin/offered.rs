@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use toolyard_server::{
-    Server, World,
+    Server, ServerDependencies,
     config::{Config, RootConfig, SearchConfig, SearchProvider},
 };
 
@@ -125,7 +125,8 @@ async fn settings_that_cannot_be_are_told_at_the_start() {
         config.server.listen = ([127, 0, 0, 1], 0).into();
         config.store.path = folder.path().join("toolyard.db");
         change(&mut config);
-        let told = Server::start(config, World::of(&[])).await.err().unwrap().to_string();
+        let told =
+            Server::start(config, ServerDependencies::with_environment(&[])).await.err().unwrap().to_string();
         assert!(told.contains(why), "{why}: {told}");
     }
 }

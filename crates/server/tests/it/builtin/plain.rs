@@ -1,7 +1,7 @@
 //! Tools that need nothing: sums and times.
 
 use serde_json::{Value, json};
-use toolyard_testkit::model::Answer;
+use toolyard_testkit::model::ScriptedReply;
 
 use super::{bad, good, with_tools};
 use crate::chat;
@@ -99,7 +99,10 @@ async fn and_in_a_chat_with_a_record_that_says_whose_it_was() {
     let (p, model) = chat::with_model(|config| config.builtin.enabled = true).await;
     chat::script(
         &model,
-        [Answer::call("toolyard__calculate", json!({ "expression": "6*7" })), Answer::text("42.")],
+        [
+            ScriptedReply::call("toolyard__calculate", json!({ "expression": "6*7" })),
+            ScriptedReply::text("42."),
+        ],
     );
     let told = chat::chunks(&p.user("ada"), chat::asks("6*7?")).await;
     assert!(chat::one(&told, "tool-output-available")["output"].to_string().contains("42"), "{told:?}");

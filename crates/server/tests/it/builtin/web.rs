@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 use toolyard_server::config::{SearchConfig, SearchProvider};
-use toolyard_testkit::{Act, FakeApp, model::ScriptedModel};
+use toolyard_testkit::{AppBehavior, FakeApp, model::ScriptedModel};
 
 use super::{bad, good, with_tools};
 use crate::platform::{Device, Platform};
 
 async fn searching(engine: &ScriptedModel, per_minute: u32) -> (Platform, Device) {
-    engine.offers(
+    engine.serve_path(
         "/search",
         json!({ "results": [{ "url": "https://a.example/", "title": "A", "content": "About a" }] }),
     );
@@ -24,7 +24,7 @@ async fn searching(engine: &ScriptedModel, per_minute: u32) -> (Platform, Device
 #[tokio::test]
 async fn a_page_is_read() {
     let site = FakeApp::start("site").await;
-    site.acts(Act::Text(
+    site.set_behavior(AppBehavior::Text(
         200,
         "text/html",
         "<title>Tea</title><h1>Tea</h1><script>x()</script><p>Hot.</p>".to_owned(),
@@ -33,7 +33,7 @@ async fn a_page_is_read() {
     let url = format!("{}/tool", site.url());
     let told = good(&p, "fetch_page", json!({ "url": url })).await;
     assert!(told.contains("Title: Tea") && told.contains("Hot.") && !told.contains("x()"), "{told}");
-    site.acts(Act::Text(500, "text/html", "no".to_owned()));
+    site.set_behavior(AppBehavior::Text(500, "text/html", "no".to_owned()));
     let told = bad(&p, "fetch_page", json!({ "url": url })).await;
     assert!(told.contains("500"), "{told}");
 }
@@ -54,7 +54,7 @@ async fn pages_of_this_machine_are_read_only_where_the_operator_says_so() {
         let told = bad(&p, "fetch_page", json!({ "url": url })).await;
         assert!(!told.is_empty(), "{url}");
     }
-    assert!(site.seen("/tool").is_empty());
+    assert!(site.requests("/tool").is_empty());
 }
 
 #[tokio::test]
@@ -63,7 +63,7 @@ async fn the_web_is_searched() {
     let (p, _device) = searching(&engine, 60).await;
     let told = good(&p, "web_search", json!({ "query": "tea" })).await;
     assert!(told.contains("https://a.example/") && told.contains("About a"), "{told}");
-    assert_eq!(engine.looked().iter().filter(|seen| seen.path == "/search").count(), 1);
+    assert_eq!(engine.other_requests().iter().filter(|seen| seen.path == "/search").count(), 1);
 }
 
 #[tokio::test]
@@ -82,7 +82,7 @@ async fn searches_are_counted_by_the_minute() {
     assert_eq!((answer.code().as_str(), answer.header("retry-after")), ("RATE_LIMITED", "55"));
     p.clock.advance(55);
     search("ada").await.expect(200);
-    assert_eq!(engine.looked().iter().filter(|seen| seen.path == "/search").count(), 3);
+    assert_eq!(engine.other_requests().iter().filter(|seen| seen.path == "/search").count(), 3);
 }
 
 #[tokio::test]

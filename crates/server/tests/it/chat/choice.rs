@@ -1,8 +1,8 @@
 //! Which tools a model gets to see.
 
 use serde_json::{Value, json};
-use toolyard_core::catalog::{CatalogView, ListKind, Scope};
-use toolyard_testkit::{FakeApp, model::Answer};
+use toolyard_core::catalog::{CatalogView, McpListKind, ViewScope};
+use toolyard_testkit::{FakeApp, model::ScriptedReply};
 
 use super::{asks, chunks, of, offered, one, says, script, with, with_model, words};
 use crate::platform::{Device, ECHO, Platform};
@@ -39,9 +39,16 @@ fn alias(word: &str) -> String {
 async fn of_many_tools_the_best_are_sent_and_those_in_use_stay() {
     let (p, model) = with_model(|config| config.chat.tools = 4).await;
     let (_app, _device) = many(&p).await;
-    script(&model, [Answer::call(&alias("recipe"), json!({})), Answer::text("ok"), Answer::text("ok")]);
+    script(
+        &model,
+        [
+            ScriptedReply::call(&alias("recipe"), json!({})),
+            ScriptedReply::text("ok"),
+            ScriptedReply::text("ok"),
+        ],
+    );
     chunks(&p.user("ada"), asks("a recipe with stock, please")).await;
-    let seen = model.seen();
+    let seen = model.requests();
     for tools in [offered(&seen[0]), offered(&seen[1])] {
         assert!(tools.len() <= 6 && tools.contains(&alias("recipe")), "{tools:?}");
     }
@@ -49,7 +56,7 @@ async fn of_many_tools_the_best_are_sent_and_those_in_use_stay() {
     let used = json!({ "role": "assistant", "parts": [{ "type": format!("tool-{}", alias("recipe")), "toolCallId": "c1",
         "state": "output-available", "input": {}, "output": "soup" }, { "type": "text", "text": "Soup." }] });
     chunks(&p.user("ada"), json!({ "messages": [says("a recipe"), used, says("play some music")] })).await;
-    let tools = offered(&model.seen()[2]);
+    let tools = offered(&model.requests()[2]);
     assert!(tools.contains(&alias("recipe")) && tools.contains(&alias("music")), "{tools:?}");
 }
 
@@ -57,41 +64,44 @@ async fn of_many_tools_the_best_are_sent_and_those_in_use_stay() {
 async fn what_is_not_shown_can_be_called_all_the_same() {
     let (p, model) = with_model(|config| config.chat.tools = 2).await;
     let (app, _device) = many(&p).await;
-    script(&model, [Answer::call(&alias("lamp"), json!({})), Answer::text("Lit.")]);
+    script(&model, [ScriptedReply::call(&alias("lamp"), json!({})), ScriptedReply::text("Lit.")]);
     chunks(&p.user("ada"), asks("the weather and the mail")).await;
-    assert!(!offered(&model.seen()[0]).contains(&alias("lamp")));
-    assert_eq!(app.seen("/tool").len(), 1);
-    assert!(offered(&model.seen()[1]).contains(&alias("lamp")), "it is in use now");
+    assert!(!offered(&model.requests()[0]).contains(&alias("lamp")));
+    assert_eq!(app.requests("/tool").len(), 1);
+    assert!(offered(&model.requests()[1]).contains(&alias("lamp")), "it is in use now");
 }
 
 #[tokio::test]
 async fn categories_choose_and_what_was_not_chosen_cannot_be_called() {
     let (p, model) = with_model(|config| config.chat.tools = 4).await;
     let (app, _device) = many(&p).await;
-    script(&model, [Answer::call(&alias("lamp"), json!({})), Answer::text("There is no lamp.")]);
+    script(
+        &model,
+        [ScriptedReply::call(&alias("lamp"), json!({})), ScriptedReply::text("There is no lamp.")],
+    );
     let told =
         chunks(&p.user("ada"), with(asks("light"), json!({ "selectedToolCategories": ["communication"] })))
             .await;
-    assert_eq!(offered(&model.seen()[0]), [alias("mail")]);
+    assert_eq!(offered(&model.requests()[0]), [alias("mail")]);
     assert!(one(&told, "tool-output-error")["errorText"].as_str().unwrap().contains("no tool"));
-    assert_eq!(app.seen("/tool").len(), 0);
+    assert_eq!(app.requests("/tool").len(), 0);
 }
 
 #[tokio::test]
 async fn the_interface_adds_tools_of_its_own() {
     let (p, model) = with_model(|_| {}).await;
     let (_app, _device) = p.echo().await;
-    model.always(Answer::text("ok"));
+    model.set_default_reply(ScriptedReply::text("ok"));
     let body = with(asks("x"), json!({ "selectedToolCategories": ["interface"] }));
     chunks(&p.user("ada"), body.clone()).await;
-    let tools = offered(&model.seen()[0]);
+    let tools = offered(&model.requests()[0]);
     for name in ["open_page", "show_chart", "celebrate"] {
         assert!(tools.contains(&name.to_owned()), "{tools:?}");
     }
     chunks(&p.user("ada").header("x-mcp-mode", "true"), body).await;
-    assert_eq!(offered(&model.seen()[1]), ["com_example_echo__echo"]);
+    assert_eq!(offered(&model.requests()[1]), ["com_example_echo__echo"]);
     chunks(&p.user("ada"), asks("x")).await;
-    assert_eq!(offered(&model.seen()[2]), ["com_example_echo__echo"]);
+    assert_eq!(offered(&model.requests()[2]), ["com_example_echo__echo"]);
     // A client that brings its own keeps it.
     let own = json!([{ "name": "open_page", "description": "mine", "parameters": { "type": "object" } }]);
     chunks(
@@ -99,7 +109,7 @@ async fn the_interface_adds_tools_of_its_own() {
         with(asks("x"), json!({ "selectedToolCategories": ["interface"], "clientTools": own })),
     )
     .await;
-    let pages: Vec<_> = model.seen()[3].body["tools"]
+    let pages: Vec<_> = model.requests()[3].body["tools"]
         .as_array()
         .unwrap()
         .iter()
@@ -120,21 +130,21 @@ async fn tools_are_found_by_words_and_then_used() {
     script(
         &model,
         [
-            Answer::call("toolyard__search_tools", json!({ "query": "lamp" })),
-            Answer::call(&alias("lamp"), json!({})),
-            Answer::text("Lit."),
+            ScriptedReply::call("toolyard__search_tools", json!({ "query": "lamp" })),
+            ScriptedReply::call(&alias("lamp"), json!({})),
+            ScriptedReply::text("Lit."),
         ],
     );
     let told = chunks(&p.user("ada"), asks("do what you like")).await;
     assert!(
-        offered(&model.seen()[0]).contains(&"toolyard__search_tools".to_owned()),
+        offered(&model.requests()[0]).contains(&"toolyard__search_tools".to_owned()),
         "{:?}",
-        offered(&model.seen()[0])
+        offered(&model.requests()[0])
     );
     let found = of(&told, "tool-output-available")[0]["output"].as_str().unwrap().to_owned();
     assert!(found.starts_with(&format!("{}: ", alias("lamp"))), "{found}");
-    assert!(offered(&model.seen()[1]).contains(&alias("lamp")), "what was found is at hand");
-    assert_eq!((words(&told).as_str(), app.seen("/tool").len()), ("Lit.", 1));
+    assert!(offered(&model.requests()[1]).contains(&alias("lamp")), "what was found is at hand");
+    assert_eq!((words(&told).as_str(), app.requests("/tool").len()), ("Lit.", 1));
 }
 
 #[tokio::test]
@@ -145,7 +155,7 @@ async fn only_what_this_chat_may_call_is_found() {
     })
     .await;
     let (app, _device) = many(&p).await;
-    let search = || Answer::call("toolyard__search_tools", json!({ "query": "lamp mail music" }));
+    let search = || ScriptedReply::call("toolyard__search_tools", json!({ "query": "lamp mail music" }));
     let (lamp, mail, music) = (alias("lamp"), alias("mail"), alias("music"));
     let everything = vec![lamp.as_str(), &mail, &music];
     for (more, wanted) in [
@@ -159,7 +169,7 @@ async fn only_what_this_chat_may_call_is_found() {
         // What a client brings does not matter.
         (json!({ "clientTools": [super::weather()] }), everything),
     ] {
-        script(&model, [search(), Answer::text("ok")]);
+        script(&model, [search(), ScriptedReply::text("ok")]);
         let told = chunks(&p.user("ada"), with(asks("do what you like"), more.clone())).await;
         let found = one(&told, "tool-output-available")["output"].as_str().unwrap().to_owned();
         let named: Vec<&str> = [&lamp, &mail, &music]
@@ -169,46 +179,47 @@ async fn only_what_this_chat_may_call_is_found() {
             .collect();
         assert_eq!(named, wanted, "{more}: {found}");
     }
-    assert!(app.seen("/tool").is_empty());
+    assert!(app.requests("/tool").is_empty());
 }
 
 #[tokio::test]
 async fn choosing_from_a_view_leaves_the_view_as_it_is() {
     let p = Platform::start().await;
     let (_app, _device) = many(&p).await;
-    let view = p.state.catalog.view(&"ada".parse().unwrap(), Scope::Everything).await.unwrap();
+    let view = p.state.catalog.view(&"ada".parse().unwrap(), ViewScope::Everything).await.unwrap();
     let lamp = "com.example.echo:lamp_tool";
-    let chosen = view.choose([lamp.parse().unwrap()].into());
+    let chosen = view.restrict_to([lamp.parse().unwrap()].into());
     // The part first: what is prepared for all must not be made of it.
     let tools = |view: &CatalogView| {
         let listing: Value = serde_json::from_slice(&view.listing(None).body).unwrap();
-        let page: Value = serde_json::from_slice(&view.page(ListKind::Tools, None).unwrap()).unwrap();
+        let page: Value = serde_json::from_slice(&view.list_page(McpListKind::Tools, None).unwrap()).unwrap();
         let [listed, paged] = [listing, page].map(|list| list["tools"].as_array().unwrap().len());
         assert_eq!((listed, paged), (view.tools().count(), view.tools().count()));
-        (listed, view.fingerprint(ListKind::Tools))
+        (listed, view.list_fingerprint(McpListKind::Tools))
     };
     let (one, all) = (tools(&chosen), tools(&view));
     assert_eq!((one.0, all.0), (1, WORDS.len()));
     assert_ne!(one.1, all.1);
-    assert_eq!((tools(&chosen), tools(&chosen.before_choice())), (one, all));
+    assert_eq!((tools(&chosen), tools(&chosen.without_restriction())), (one, all));
     assert!(
-        chosen.find(&lamp.parse().unwrap()).is_ok() && chosen.find(&alias("lamp").parse().unwrap()).is_ok()
+        chosen.find_tool(&lamp.parse().unwrap()).is_ok()
+            && chosen.find_tool(&alias("lamp").parse().unwrap()).is_ok()
     );
-    assert!(chosen.find(&alias("mail").parse().unwrap()).is_err());
+    assert!(chosen.find_tool(&alias("mail").parse().unwrap()).is_err());
 }
 
 #[tokio::test]
 async fn a_tool_that_goes_away_between_two_steps_is_gone() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
-    let call = || Answer::call("com_example_echo__echo", json!({ "text": "x" }));
-    script(&model, [call(), call().hold_first(), Answer::text("It is gone.")]);
+    let call = || ScriptedReply::call("com_example_echo__echo", json!({ "text": "x" }));
+    script(&model, [call(), call().hold_first(), ScriptedReply::text("It is gone.")]);
     let reading = super::Reading::begin(&p.user("ada"), asks("go")).await;
-    model.wait_seen(2).await;
+    model.wait_requests(2).await;
     p.user("ada").delete(&format!("/api/installs/{ECHO}")).await.expect(204);
     model.release(1);
     let told = reading.all().await;
     // What was shown in a step can be found in that step; whether it may still run is for the executor to say.
-    assert_eq!((words(&told).as_str(), offered(&model.seen()[2])), ("It is gone.", vec![]));
-    assert!(!app.seen("/tool").is_empty());
+    assert_eq!((words(&told).as_str(), offered(&model.requests()[2])), ("It is gone.", vec![]));
+    assert!(!app.requests("/tool").is_empty());
 }

@@ -1,7 +1,7 @@
 //! The rules for tools that clients bring: each breach is a 400 that says which tool, and why.
 
 use serde_json::{Map, Value, json};
-use toolyard_testkit::model::Answer;
+use toolyard_testkit::model::ScriptedReply;
 
 use super::{ECHO_ALIAS, asks, chunks, offered, weather, with, with_model};
 
@@ -65,14 +65,14 @@ async fn each_rule_names_the_tool_and_the_reason() {
             assert!(told.contains(part), "{part}: {told}");
         }
     }
-    assert!(model.seen().is_empty(), "nothing was asked");
+    assert!(model.requests().is_empty(), "nothing was asked");
 }
 
 #[tokio::test]
 async fn a_name_is_free_for_whom_the_tool_is_not_there() {
     let (p, model) = with_model(|_| {}).await;
     let (_app, _device) = p.echo().await;
-    model.always(Answer::text("ok"));
+    model.set_default_reply(ScriptedReply::text("ok"));
     let body = with(asks("x"), json!({ "clientTools": [tool(ECHO_ALIAS, json!({ "type": "object" }))] }));
     p.user("ada").post("/api/chat", &body).await.expect(400);
     chunks(&p.user("bob"), body).await;
@@ -82,15 +82,15 @@ async fn a_name_is_free_for_whom_the_tool_is_not_there() {
 async fn a_map_of_tools_is_the_other_spelling() {
     let (p, model) = with_model(|_| {}).await;
     let (_app, _device) = p.echo().await;
-    model.always(Answer::text("ok"));
+    model.set_default_reply(ScriptedReply::text("ok"));
     let map = json!({ "chart": { "description": "d", "parameters": { "type": "object", "$schema": "https://json-schema.org/draft/2020-12/schema" } } });
     chunks(&p.user("ada"), with(asks("x"), json!({ "tools": map, "clientTools": [weather()] }))).await;
-    let mut names = offered(&model.seen()[0]);
+    let mut names = offered(&model.requests()[0]);
     names.sort();
     assert_eq!(names, ["chart", ECHO_ALIAS, "weather"]);
-    let schemas: Vec<_> = model.seen()[0].body["tools"].as_array().unwrap().clone();
+    let schemas: Vec<_> = model.requests()[0].body["tools"].as_array().unwrap().clone();
     assert!(!schemas.iter().any(|tool| tool.to_string().contains("$schema")), "{schemas:?}");
     // An empty one takes nothing away.
     chunks(&p.user("ada"), with(asks("x"), json!({ "tools": {} }))).await;
-    assert_eq!(offered(&model.seen()[1]), [ECHO_ALIAS]);
+    assert_eq!(offered(&model.requests()[1]), [ECHO_ALIAS]);
 }

@@ -1,7 +1,7 @@
 //! Function tools as OpenAI's clients bring them: their names, their references, and which of them may be called.
 
 use serde_json::{Value, json};
-use toolyard_testkit::model::Answer;
+use toolyard_testkit::model::ScriptedReply;
 
 use super::{ECHO_ALIAS, offered, script, with, with_model};
 use crate::platform::Person;
@@ -26,15 +26,15 @@ async fn names_by_openais_rule_are_offered_called_and_answered() {
     let longest = format!("9{}", "x".repeat(63));
     for name in ["get-weather", "1st", "_x", "A-9_", &longest] {
         let tools = json!([function(name, json!({ "type": "object" }))]);
-        script(&model, [Answer::call(name, json!({})), Answer::text("Grey.")]);
+        script(&model, [ScriptedReply::call(name, json!({})), ScriptedReply::text("Grey.")]);
         let answer = p.user("ada").post(PATH, &asks(tools.clone(), json!({}))).await.expect(200).json();
         let message = answer["choices"][0]["message"].clone();
         assert_eq!(message["tool_calls"][0]["function"]["name"], name, "{answer}");
-        assert_eq!(offered(&model.seen().pop().unwrap()), [name]);
+        assert_eq!(offered(&model.requests().pop().unwrap()), [name]);
         let id = &message["tool_calls"][0]["id"];
         let messages = json!([{ "role": "user", "content": "hi" }, message, { "role": "tool", "tool_call_id": id, "content": "grey" }]);
         p.user("ada").post(PATH, &asks(tools, json!({ "messages": messages }))).await.expect(200);
-        let asked = model.seen().pop().unwrap().body;
+        let asked = model.requests().pop().unwrap().body;
         assert_eq!(asked["messages"][2]["tool_calls"][0]["function"]["name"], name);
     }
     for name in ["", "a b", "a.b", "a:b", &"x".repeat(65)] {
@@ -64,18 +64,21 @@ async fn references_inside_of_a_schema_work() {
         json!({ "home": { "city": "Oslo" }, "list": { "value": 1, "next": { "value": 2, "next": null } } });
     script(
         &model,
-        [Answer::call("save", json!({ "home": { "city": 5 } })), Answer::call("save", good.clone())],
+        [
+            ScriptedReply::call("save", json!({ "home": { "city": 5 } })),
+            ScriptedReply::call("save", good.clone()),
+        ],
     );
     let answer = p.user("ada").post(PATH, &asks(tools, json!({}))).await.expect(200).json();
     let called = &answer["choices"][0]["message"]["tool_calls"][0]["function"];
     assert_eq!(serde_json::from_str::<Value>(called["arguments"].as_str().unwrap()).unwrap(), good);
     // The model reads a schema without references.
-    let sent = model.seen()[0].body["tools"][0]["function"]["parameters"].clone();
+    let sent = model.requests()[0].body["tools"][0]["function"]["parameters"].clone();
     assert_eq!(sent["properties"]["home"]["properties"]["city"]["type"], "string", "{sent}");
     assert!(!sent.to_string().contains("$ref"), "{sent}");
     // A type that contains itself stands behind a reference.
     let at_root = json!({ "$ref": "#/$defs/Node", "$defs": nested()["$defs"] });
-    script(&model, [Answer::text("ok")]);
+    script(&model, [ScriptedReply::text("ok")]);
     p.user("ada").post(PATH, &asks(json!([function("grow", at_root)]), json!({}))).await.expect(200);
 }
 
@@ -100,14 +103,14 @@ async fn references_that_lead_nowhere_or_too_far_are_refused() {
         assert!(told["param"].as_str().unwrap().starts_with("tools[0]"), "{told}");
         assert!(told["message"].as_str().unwrap().len() < 1_000, "{told}");
     }
-    assert!(model.seen().is_empty());
+    assert!(model.requests().is_empty());
 }
 
 #[tokio::test]
 async fn a_choice_of_tools_narrows_what_is_offered() {
     let (p, model) = with_model(|_| {}).await;
     let (_app, _device) = p.echo().await;
-    model.always(Answer::text("ok"));
+    model.set_default_reply(ScriptedReply::text("ok"));
     let plain = || json!({ "type": "object" });
     let tools = json!([function("one", plain()), function("two", plain())]);
     let named = |name: &str| json!({ "type": "function", "function": { "name": name } });
@@ -124,7 +127,7 @@ async fn a_choice_of_tools_narrows_what_is_offered() {
     ] {
         let body = asks(tools.clone(), json!({ "tool_choice": choice }));
         p.user("ada").post(PATH, &body).await.expect(200);
-        let asked = model.seen().pop().unwrap();
+        let asked = model.requests().pop().unwrap();
         assert_eq!(
             (offered(&asked), &asked.body["tool_choice"]),
             (names.iter().map(|n| (*n).to_owned()).collect(), &sent)
@@ -140,7 +143,7 @@ async fn a_choice_of_tools_narrows_what_is_offered() {
 async fn one_call_at_a_time_where_the_caller_wants_it() {
     let (p, model) = with_model(|_| {}).await;
     let tools = json!([function("one", json!({ "type": "object" }))]);
-    let both = || Answer::call("one", json!({})).and_call("one", json!({ "again": true }));
+    let both = || ScriptedReply::call("one", json!({})).and_call("one", json!({ "again": true }));
     script(&model, [both(), both()]);
     let calls = async |more: Value| {
         let answer = p.user("ada").post(PATH, &asks(tools.clone(), more)).await.expect(200).json();

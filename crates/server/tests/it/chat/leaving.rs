@@ -2,7 +2,7 @@
 
 use http::Method;
 use serde_json::json;
-use toolyard_testkit::{Act, model::Answer};
+use toolyard_testkit::{AppBehavior, model::ScriptedReply};
 
 use super::{ECHO_ALIAS, Reading, asks, chunks_in, reason, script, with_model};
 use crate::mcp::client::soon;
@@ -11,13 +11,13 @@ use crate::mcp::client::soon;
 async fn a_reader_who_leaves_ends_the_question_to_the_model() {
     for path in ["/api/chat", "/v1/chat/completions"] {
         let (p, model) = with_model(|_| {}).await;
-        script(&model, [Answer::text("Well").hold().and_text("never said")]);
+        script(&model, [ScriptedReply::text("Well").and_hold().and_text("never said")]);
         let body = json!({ "stream": true, "messages": [{ "role": "user", "content": "hi" }] });
-        let mut lines = p.user("ada").open(Method::POST, path, Some(body)).await.lines(10_000, 10_000);
+        let mut lines = p.user("ada").open(Method::POST, path, Some(body)).await.into_lines(10_000, 10_000);
         soon(lines.next()).await.unwrap();
-        model.wait_seen(1).await;
+        model.wait_requests(1).await;
         drop(lines);
-        model.wait_left(1).await;
+        model.wait_abandoned(1).await;
     }
 }
 
@@ -25,11 +25,11 @@ async fn a_reader_who_leaves_ends_the_question_to_the_model() {
 async fn a_reader_who_leaves_ends_the_call_of_the_app() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::Hang);
-    script(&model, [Answer::call(ECHO_ALIAS, json!({ "text": "x" }))]);
+    app.set_behavior(AppBehavior::Hang);
+    script(&model, [ScriptedReply::call(ECHO_ALIAS, json!({ "text": "x" }))]);
     let mut reading = Reading::begin(&p.user("ada"), asks("go")).await;
     reading.until("tool-input-available").await;
-    app.wait_seen("/tool", 1).await;
+    app.wait_requests("/tool", 1).await;
     drop(reading);
     soon(app.wait_cancelled(1)).await;
     // It is recorded all the same.
@@ -44,13 +44,13 @@ async fn a_reader_who_leaves_ends_the_call_of_the_app() {
     })
     .await;
     assert!(calls.to_string().contains("CANCELLED"), "{calls}");
-    assert_eq!(model.seen().len(), 1, "nobody asks on");
+    assert_eq!(model.requests().len(), 1, "nobody asks on");
 }
 
 #[tokio::test]
 async fn one_who_waits_for_a_whole_answer_and_leaves_ends_it_too() {
     let (p, model) = with_model(|_| {}).await;
-    script(&model, [Answer::text("Well").hold()]);
+    script(&model, [ScriptedReply::text("Well").and_hold()]);
     let body = json!({ "messages": [{ "role": "user", "content": "hi" }] });
     let ada = p.user("ada");
     {
@@ -58,22 +58,22 @@ async fn one_who_waits_for_a_whole_answer_and_leaves_ends_it_too() {
         tokio::pin!(asking);
         tokio::select! {
             answer = &mut asking => panic!("{answer:?}"),
-            _ = model.wait_seen(1) => {}
+            _ = model.wait_requests(1) => {}
         }
     }
-    model.wait_left(1).await;
+    model.wait_abandoned(1).await;
 }
 
 #[tokio::test]
 async fn a_stop_ends_streams_in_good_form() {
     let (p, model) = with_model(|_| {}).await;
-    script(&model, [Answer::text("Well").hold()]);
+    script(&model, [ScriptedReply::text("Well").and_hold()]);
     let mut reading = Reading::begin(&p.user("ada"), asks("go")).await;
     reading.until("text-delta").await;
     p.begin_stop();
     let told = soon(reading.all()).await;
     assert_eq!(reason(&told), "other");
-    model.wait_left(1).await;
+    model.wait_abandoned(1).await;
     soon(p.stop()).await;
 }
 
@@ -82,9 +82,9 @@ async fn a_slow_reader_gets_everything_in_the_end() {
     let (p, model) = with_model(|_| {}).await;
     // Many more pieces than wait in any queue.
     let pieces: Vec<String> = (0..3_000).map(|n| format!("{n} ")).collect();
-    script(&model, [Answer::pieces(pieces.iter().map(String::as_str))]);
+    script(&model, [ScriptedReply::pieces(pieces.iter().map(String::as_str))]);
     let response = p.user("ada").open(Method::POST, "/api/chat", Some(asks("count"))).await;
-    model.wait_seen(1).await;
+    model.wait_requests(1).await;
     for _ in 0..1_000 {
         tokio::task::yield_now().await;
     }

@@ -1,7 +1,7 @@
 //! Results that are too long for a model: whole on the screen, cut for the model, read on by a tool.
 
 use serde_json::json;
-use toolyard_testkit::{Act, model::Answer};
+use toolyard_testkit::{AppBehavior, model::ScriptedReply};
 
 use super::{ECHO_ALIAS, asks, chunks, one, results, script, with, with_model};
 use crate::platform::ECHO;
@@ -26,11 +26,11 @@ async fn the_model_reads_on_where_it_was_cut() {
     })
     .await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::content(json!(long())));
-    script(&model, [Answer::call(ECHO_ALIAS, json!({ "text": "x" })), Answer::text("ok")]);
+    app.set_behavior(AppBehavior::content(json!(long())));
+    script(&model, [ScriptedReply::call(ECHO_ALIAS, json!({ "text": "x" })), ScriptedReply::text("ok")]);
     let told = chunks(&p.user("ada"), asks("go")).await;
     assert_eq!(one(&told, "tool-output-available")["output"], long(), "the screen has all of it");
-    let cut = &results(&model.seen()[1])[0];
+    let cut = &results(&model.requests()[1])[0];
     let all = long().chars().count();
     assert!(
         cut.starts_with(&long()[..100])
@@ -64,11 +64,17 @@ async fn the_model_itself_reads_on_and_the_end_is_told() {
     })
     .await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::content(json!("x".repeat(150) + "END")));
-    script(&model, [Answer::call(ECHO_ALIAS, json!({ "text": "x" })), Answer::text("It is long.")]);
+    app.set_behavior(AppBehavior::content(json!("x".repeat(150) + "END")));
+    script(
+        &model,
+        [ScriptedReply::call(ECHO_ALIAS, json!({ "text": "x" })), ScriptedReply::text("It is long.")],
+    );
     chunks(&p.user("ada"), asks("go")).await;
-    let handle = handle(&results(&model.seen()[1])[0]);
-    script(&model, [Answer::call(READ, json!({ "handle": handle, "start": 100 })), Answer::text("ok")]);
+    let handle = handle(&results(&model.requests()[1])[0]);
+    script(
+        &model,
+        [ScriptedReply::call(READ, json!({ "handle": handle, "start": 100 })), ScriptedReply::text("ok")],
+    );
     let told = chunks(&p.user("ada"), asks("read on")).await;
     let shown = one(&told, "tool-output-available")["output"].as_str().unwrap();
     assert!(shown.contains("END\n[characters 100 to 153 of 153; this is the end]"), "{shown}");
@@ -82,15 +88,15 @@ async fn a_result_is_found_no_longer_than_its_tool() {
     })
     .await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::content(json!(long())));
-    script(&model, [Answer::call(ECHO_ALIAS, json!({ "text": "x" })), Answer::text("ok")]);
+    app.set_behavior(AppBehavior::content(json!(long())));
+    script(&model, [ScriptedReply::call(ECHO_ALIAS, json!({ "text": "x" })), ScriptedReply::text("ok")]);
     chunks(&p.user("ada"), asks("go")).await;
-    let first = handle(&results(&model.seen()[1])[0]);
+    let first = handle(&results(&model.requests()[1])[0]);
     // A page that is itself too long goes on under the handle it came from.
     let page = json!({ "handle": first, "start": 100 });
-    script(&model, [Answer::call(READ, page), Answer::text("ok")]);
+    script(&model, [ScriptedReply::call(READ, page), ScriptedReply::text("ok")]);
     chunks(&p.user("ada"), asks("read on")).await;
-    let cut = results(model.seen().last().unwrap())[0].clone();
+    let cut = results(model.requests().last().unwrap())[0].clone();
     assert!(cut.ends_with(&format!("{READ} {{\"handle\": \"{first}\", \"start\": 200}}.]")), "{cut}");
 
     let read = async || {
@@ -109,12 +115,18 @@ async fn a_result_is_found_no_longer_than_its_tool() {
     p.user("ada").delete(&install).await.expect(204);
     let gone = read().await;
     assert!(!gone.status.is_success() && gone.text.contains("no such result"), "{gone:?}");
-    script(&model, [Answer::call(READ, json!({ "handle": first, "start": 0 })), Answer::text("ok")]);
+    script(
+        &model,
+        [ScriptedReply::call(READ, json!({ "handle": first, "start": 0 })), ScriptedReply::text("ok")],
+    );
     let told = chunks(&p.user("ada"), asks("read on")).await;
     assert!(!told.iter().any(|chunk| chunk.to_string().contains("line 1\\n")), "{told:?}");
     p.user("ada").put(&install, &json!({})).await.expect(204);
     // The tools that a chat chose are its own wish, and take nothing away.
-    script(&model, [Answer::call(READ, json!({ "handle": first, "start": 0 })), Answer::text("ok")]);
+    script(
+        &model,
+        [ScriptedReply::call(READ, json!({ "handle": first, "start": 0 })), ScriptedReply::text("ok")],
+    );
     let alone = json!({ "exactToolNames": [READ], "ignoreOtherTools": true });
     let told = chunks(&p.user("ada"), with(asks("read on"), alone)).await;
     let shown = one(&told, "tool-output-available")["output"].as_str().unwrap();
@@ -132,10 +144,10 @@ async fn where_nothing_reads_on_the_model_is_told_so() {
         })
         .await;
         let (app, _device) = p.echo().await;
-        app.acts(Act::content(json!(long())));
-        script(&model, [Answer::call(ECHO_ALIAS, json!({ "text": "x" })), Answer::text("ok")]);
+        app.set_behavior(AppBehavior::content(json!(long())));
+        script(&model, [ScriptedReply::call(ECHO_ALIAS, json!({ "text": "x" })), ScriptedReply::text("ok")]);
         chunks(&p.user("ada"), with(asks("go"), more)).await;
-        let cut = &results(&model.seen()[1])[0];
+        let cut = &results(&model.requests()[1])[0];
         assert!(cut.ends_with("The rest is not available; ask for less.]"), "{cut}");
     }
 }
@@ -143,12 +155,12 @@ async fn where_nothing_reads_on_the_model_is_told_so() {
 #[tokio::test]
 async fn what_clients_send_back_is_cut_too() {
     let (p, model) = with_model(|config| config.chat.result_chars = 100).await;
-    model.always(Answer::text("ok"));
+    model.set_default_reply(ScriptedReply::text("ok"));
     let part = json!({ "type": "tool-weather", "toolCallId": "c1", "state": "output-available", "input": {}, "output": "é".repeat(300) });
     chunks(
         &p.user("ada"),
         json!({ "messages": [super::says("x"), { "role": "assistant", "parts": [part] }] }),
     )
     .await;
-    assert_eq!(results(&model.seen()[0]), [format!("{}\n[cut after 100 characters]", "é".repeat(100))]);
+    assert_eq!(results(&model.requests()[0]), [format!("{}\n[cut after 100 characters]", "é".repeat(100))]);
 }

@@ -22,8 +22,8 @@ mod v1;
 
 use http::Method;
 use serde_json::{Value, json};
-use toolyard_server::config::{Calling, Config, ModelConfig};
-use toolyard_testkit::model::{Answer, ScriptedModel, Seen};
+use toolyard_server::config::{CallingMode, Config, ModelConfig};
+use toolyard_testkit::model::{RecordedModelRequest, ScriptedModel, ScriptedReply};
 
 use crate::platform::{Person, Platform};
 
@@ -35,7 +35,8 @@ pub(crate) async fn with_model(change: impl FnOnce(&mut Config)) -> (Platform, S
     let model = ScriptedModel::start().await;
     let url = format!("{}/v1", model.url());
     let p = Platform::with(|config| {
-        let place = ModelConfig { url: Some(url), calling: Some(Calling::Native), ..ModelConfig::default() };
+        let place =
+            ModelConfig { url: Some(url), calling: Some(CallingMode::Native), ..ModelConfig::default() };
         config.models.insert("local".to_owned(), place);
         config.chat.model = Some("local/scripted".to_owned());
         change(config);
@@ -130,13 +131,13 @@ pub(crate) fn reason(chunks: &[Value]) -> &str {
 }
 
 /// The names of the tools that a question offers.
-pub(crate) fn offered(seen: &Seen) -> Vec<String> {
+pub(crate) fn offered(seen: &RecordedModelRequest) -> Vec<String> {
     let tools = seen.body["tools"].as_array().cloned().unwrap_or_default();
     tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap().to_owned()).collect()
 }
 
 /// What a question says that calls came to.
-pub(crate) fn results(seen: &Seen) -> Vec<String> {
+pub(crate) fn results(seen: &RecordedModelRequest) -> Vec<String> {
     let messages = seen.body["messages"].as_array().unwrap().iter();
     let results = messages.filter(|message| message["role"] == "tool");
     results.map(|message| message["content"].as_str().unwrap().to_owned()).collect()
@@ -144,7 +145,7 @@ pub(crate) fn results(seen: &Seen) -> Vec<String> {
 
 /// A stream that is read chunk by chunk.
 pub(crate) struct Reading {
-    lines: toolyard_net::Lines,
+    lines: toolyard_net::ResponseLines,
     text: String,
 }
 
@@ -153,9 +154,9 @@ impl Reading {
         Self::of(who.open(Method::POST, "/api/chat", Some(body)).await)
     }
 
-    pub(crate) fn of(response: toolyard_net::Response) -> Self {
+    pub(crate) fn of(response: toolyard_net::HttpResponse) -> Self {
         assert_eq!(response.status.as_u16(), 200);
-        Self { lines: response.lines(1 << 20, 64 << 20), text: String::new() }
+        Self { lines: response.into_lines(1 << 20, 64 << 20), text: String::new() }
     }
 
     /// The next chunk of that type; others are passed over.
@@ -184,6 +185,6 @@ impl Reading {
 }
 
 /// The scripted answers, one after the other.
-pub(crate) fn script(model: &ScriptedModel, answers: impl IntoIterator<Item = Answer>) {
-    model.answers(answers);
+pub(crate) fn script(model: &ScriptedModel, answers: impl IntoIterator<Item = ScriptedReply>) {
+    model.queue_replies(answers);
 }

@@ -3,9 +3,9 @@
 use serde_json::json;
 use toolyard_server::{
     Server,
-    config::{Calling, ModelConfig},
+    config::{CallingMode, ModelConfig},
 };
-use toolyard_testkit::model::{Answer, ScriptedModel};
+use toolyard_testkit::model::{ScriptedModel, ScriptedReply};
 
 use super::{ECHO_ALIAS, Reading, asks, chunks, of, one, reason, script, with, with_model, words};
 use crate::platform::Platform;
@@ -21,14 +21,14 @@ async fn without_a_model_the_answer_says_what_to_do() {
 #[tokio::test]
 async fn a_model_may_be_chosen_by_name() {
     let (p, model) = with_model(|_| {}).await;
-    model.always(Answer::text("ok"));
+    model.set_default_reply(ScriptedReply::text("ok"));
     let answer = p
         .user("ada")
         .post("/api/chat", &with(asks("x"), json!({ "model": "local/other" })))
         .await
         .expect(200);
     assert_eq!(
-        (answer.header("x-toolyard-model"), &model.seen()[0].body["model"]),
+        (answer.header("x-toolyard-model"), &model.requests()[0].body["model"]),
         ("local/other", &json!("other"))
     );
     for name in ["nowhere/model", "no name", "a/b/c\n"] {
@@ -48,7 +48,7 @@ async fn a_model_may_be_chosen_by_name() {
 #[tokio::test]
 async fn system_texts_of_callers_can_be_refused() {
     let (p, model) = with_model(|config| config.chat.callers_set_system = false).await;
-    model.always(Answer::text("ok"));
+    model.set_default_reply(ScriptedReply::text("ok"));
     for more in [json!({ "system": "x" }), json!({ "overrideSystemPrompt": "x" })] {
         p.user("ada").post("/api/chat", &with(asks("x"), more)).await.expect(400);
     }
@@ -70,14 +70,18 @@ async fn a_key_that_is_not_in_the_environment_is_told_at_the_start() {
         ..ModelConfig::default()
     };
     config.models.insert("local".to_owned(), place);
-    let failed = Server::start(config, toolyard_server::World::of(&[])).await.err().unwrap().to_string();
+    let failed = Server::start(config, toolyard_server::ServerDependencies::with_environment(&[]))
+        .await
+        .err()
+        .unwrap()
+        .to_string();
     assert!(failed.contains("models.local") && failed.contains("NO_SUCH_KEY"), "{failed}");
 }
 
 #[tokio::test]
 async fn the_key_goes_to_the_model_and_nowhere_else() {
     let model = ScriptedModel::start().await;
-    model.always(Answer::text("ok"));
+    model.set_default_reply(ScriptedReply::text("ok"));
     let url = format!("{}/v1", model.url());
     let p = Platform::with(|config| {
         let place = ModelConfig {
@@ -90,27 +94,27 @@ async fn the_key_goes_to_the_model_and_nowhere_else() {
     })
     .await;
     let answer = p.user("ada").post("/api/chat", &asks("x")).await.expect(200);
-    assert_eq!(model.seen()[0].headers["authorization"], "Bearer sesame");
+    assert_eq!(model.requests()[0].headers["authorization"], "Bearer sesame");
     assert!(!format!("{answer:?}").contains("sesame"));
 }
 
 #[tokio::test]
 async fn a_model_is_asked_again_as_long_as_nothing_was_heard() {
     let (p, model) = with_model(|_| {}).await;
-    script(&model, [Answer::error(503, json!({ "error": {} })), Answer::text("ok")]);
+    script(&model, [ScriptedReply::error(503, json!({ "error": {} })), ScriptedReply::text("ok")]);
     let told = chunks(&p.user("ada"), asks("x")).await;
-    assert_eq!((words(&told).as_str(), model.seen().len(), of(&told, "start-step").len()), ("ok", 2, 1));
+    assert_eq!((words(&told).as_str(), model.requests().len(), of(&told, "start-step").len()), ("ok", 2, 1));
 }
 
 #[tokio::test]
 async fn a_model_that_breaks_off_is_not_asked_again() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
-    let well = || Answer::text("Well").hold();
+    let well = || ScriptedReply::text("Well").and_hold();
     let answers = [
-        well().cut(),
+        well().and_cut(),
         well().and_error(json!({ "message": "overloaded" })),
-        Answer::text("Well").and_call(ECHO_ALIAS, json!({ "text": "x" })).hold().cut(),
+        ScriptedReply::text("Well").and_call(ECHO_ALIAS, json!({ "text": "x" })).and_hold().and_cut(),
     ];
     for (place, answer) in answers.into_iter().enumerate() {
         script(&model, [answer]);
@@ -118,37 +122,46 @@ async fn a_model_that_breaks_off_is_not_asked_again() {
         reading.until("text-delta").await;
         model.release(1);
         let told = reading.all().await;
-        assert_eq!((words(&told).as_str(), model.seen().len()), ("Well", place + 1));
+        assert_eq!((words(&told).as_str(), model.requests().len()), ("Well", place + 1));
         assert!(one(&told, "error")["errorText"].as_str().unwrap().len() > 10, "{told:?}");
         assert_eq!(told.last().unwrap()["type"], "error");
     }
-    assert_eq!(app.seen("/tool").len(), 0, "a call of an answer that broke off is not run");
+    assert_eq!(app.requests("/tool").len(), 0, "a call of an answer that broke off is not run");
 }
 
 #[tokio::test]
 async fn troubles_of_the_vendor_are_words_in_the_stream() {
     for (answer, why) in [
-        (Answer::error(401, json!({ "error": { "message": "secret-key-123 is wrong" } })), "key"),
+        (ScriptedReply::error(401, json!({ "error": { "message": "secret-key-123 is wrong" } })), "key"),
         (
-            Answer::error(429, json!({ "error": {} })).header("retry-after", "25"),
+            ScriptedReply::error(429, json!({ "error": {} })).with_header("retry-after", "25"),
             "local/scripted gets too many requests; try again in 25 s.",
         ),
-        (Answer::error(503, json!({ "error": {} })).header("retry-after", "90"), "try again in 90 s."),
-        (Answer::error(404, json!({ "error": { "message": "model not found" } })), "scripted"),
+        (
+            ScriptedReply::error(503, json!({ "error": {} })).with_header("retry-after", "90"),
+            "try again in 90 s.",
+        ),
+        (ScriptedReply::error(404, json!({ "error": { "message": "model not found" } })), "scripted"),
     ] {
         let (p, model) = with_model(|_| {}).await;
-        model.always(answer);
+        model.set_default_reply(answer);
         let told = chunks(&p.user("ada"), asks("x")).await;
         let text = one(&told, "error")["errorText"].as_str().unwrap();
         assert!(text.contains(why) && !text.contains("secret-key-123"), "{why}: {text}");
-        assert_eq!(model.seen().len(), 1, "asking again does not help");
+        assert_eq!(model.requests().len(), 1, "asking again does not help");
     }
 }
 
 #[tokio::test]
 async fn a_vendor_that_holds_back_or_has_no_room_is_told_as_such() {
     let (p, model) = with_model(|_| {}).await;
-    script(&model, [Answer::text("Once").stops("length"), Answer::text("I").stops("content_filter")]);
+    script(
+        &model,
+        [
+            ScriptedReply::text("Once").with_stop_reason("length"),
+            ScriptedReply::text("I").with_stop_reason("content_filter"),
+        ],
+    );
     assert_eq!(reason(&chunks(&p.user("ada"), asks("x")).await), "length");
     assert_eq!(reason(&chunks(&p.user("ada"), asks("x")).await), "content-filter");
 }
@@ -156,14 +169,14 @@ async fn a_vendor_that_holds_back_or_has_no_room_is_told_as_such() {
 #[tokio::test]
 async fn a_small_model_is_asked_as_llama_cpps_server_and_its_tools_answer_is_the_answer() {
     let (p, model) = with_model(|config| {
-        let tiny = ModelConfig { calling: Some(Calling::Small), ..config.models["local"].clone() };
+        let tiny = ModelConfig { calling: Some(CallingMode::Small), ..config.models["local"].clone() };
         config.models.insert("tiny".to_owned(), tiny);
     })
     .await;
     let (app, _device) = p.echo().await;
-    model.offers("/tokenize", json!({ "tokens": [1] }));
+    model.serve_path("/tokenize", json!({ "tokens": [1] }));
     let probabilities = [json!({ "logprob": -1.0 })];
-    model.offers(
+    model.serve_path(
         "/completion",
         json!({ "content": r#"{"text":"hi"}"#, "stop_type": "eos", "completion_probabilities": probabilities }),
     );
@@ -174,6 +187,6 @@ async fn a_small_model_is_asked_as_llama_cpps_server_and_its_tools_answer_is_the
     let must = with(asked, json!({ "tool_choice": "required" }));
     let answer = p.user("ada").post("/v1/chat/completions", &must).await.expect(200).json();
     assert_eq!(answer["choices"][0]["message"]["content"], "ok", "{answer}");
-    assert_eq!(app.seen("/tool")[0].body["arguments"], json!({ "text": "hi" }));
-    assert!(model.seen().is_empty(), "never asked as OpenAI's");
+    assert_eq!(app.requests("/tool")[0].body["arguments"], json!({ "text": "hi" }));
+    assert!(model.requests().is_empty(), "never asked as OpenAI's");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use toolyard_server::auth::Role;
-use toolyard_testkit::{Act, model::Answer};
+use toolyard_testkit::{AppBehavior, model::ScriptedReply};
 
 use super::{ECHO_ALIAS, offered, results, script, weather, with, with_model};
 use crate::platform::{Answer as Response, Person, tokens_only};
@@ -54,7 +54,7 @@ fn said(events: &[Value]) -> String {
 #[tokio::test]
 async fn whole_answers() {
     let (p, model) = with_model(|_| {}).await;
-    script(&model, [Answer::pieces(["Hel", "lo"]).usage(3, 2)]);
+    script(&model, [ScriptedReply::pieces(["Hel", "lo"]).with_usage(3, 2)]);
     let mut answer = whole(&p.user("ada"), asks(json!({ "max_tokens": 9, "temperature": 0.5 }))).await;
     assert!(answer["id"].take().as_str().unwrap().starts_with("chatcmpl_"));
     assert_eq!(
@@ -63,14 +63,14 @@ async fn whole_answers() {
             "choices": [{ "index": 0, "message": { "role": "assistant", "content": "Hello" }, "finish_reason": "stop" }],
             "usage": { "prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5 } })
     );
-    let asked = &model.seen()[0].body;
+    let asked = &model.requests()[0].body;
     assert_eq!((&asked["max_tokens"], &asked["temperature"]), (&json!(9), &json!(0.5)));
 }
 
 #[tokio::test]
 async fn streams_with_and_without_what_they_cost() {
     let (p, model) = with_model(|_| {}).await;
-    model.always(Answer::pieces(["Hel", "lo"]).usage(3, 2));
+    model.set_default_reply(ScriptedReply::pieces(["Hel", "lo"]).with_usage(3, 2));
     let told = events(&p.user("ada"), asks(json!({}))).await;
     assert_eq!(
         (said(&told).as_str(), &told.last().unwrap()["choices"][0]["finish_reason"]),
@@ -89,10 +89,11 @@ async fn streams_with_and_without_what_they_cost() {
 async fn tools_of_the_server_run_inside_and_are_not_told() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::content(json!("hello")));
+    app.set_behavior(AppBehavior::content(json!("hello")));
     for streamed in [false, true] {
-        let call = Answer::text("Let me see.").and_call(ECHO_ALIAS, json!({ "text": "x" })).usage(5, 5);
-        script(&model, [call, Answer::text("It said hello.").usage(7, 1)]);
+        let call =
+            ScriptedReply::text("Let me see.").and_call(ECHO_ALIAS, json!({ "text": "x" })).with_usage(5, 5);
+        script(&model, [call, ScriptedReply::text("It said hello.").with_usage(7, 1)]);
         let body = asks(json!({ "stream_options": { "include_usage": true } }));
         let (text, usage, raw) = if streamed {
             let told = events(&p.user("ada"), body).await;
@@ -106,15 +107,17 @@ async fn tools_of_the_server_run_inside_and_are_not_told() {
         assert_eq!((text.as_str(), &usage["total_tokens"]), ("Let me see.\n\nIt said hello.", &json!(18)));
         assert!(!raw.contains("tool_calls"), "{raw}");
     }
-    assert_eq!((app.seen("/tool").len(), results(&model.seen()[1])), (2, vec!["hello".to_owned()]));
+    assert_eq!((app.requests("/tool").len(), results(&model.requests()[1])), (2, vec!["hello".to_owned()]));
 }
 
 #[tokio::test]
 async fn tools_of_the_caller_come_back() {
     let (p, model) = with_model(|_| {}).await;
-    let both =
-        || Answer::call("weather", json!({ "city": "Oslo" })).and_call("weather", json!({ "city": "Rome" }));
-    model.always(both());
+    let both = || {
+        ScriptedReply::call("weather", json!({ "city": "Oslo" }))
+            .and_call("weather", json!({ "city": "Rome" }))
+    };
+    model.set_default_reply(both());
     let body = asks(json!({ "tools": [function()], "tool_choice": "required" }));
     let answer = whole(&p.user("ada"), body.clone()).await;
     let choice = &answer["choices"][0];
@@ -127,7 +130,7 @@ async fn tools_of_the_caller_come_back() {
     assert_eq!(calls[0]["function"], json!({ "name": "weather", "arguments": "{\"city\":\"Oslo\"}" }));
     assert_eq!((calls[0].get("index"), &calls[0]["type"]), (None, &json!("function")));
     assert_eq!(
-        (&model.seen()[0].body["tool_choice"], offered(&model.seen()[0])),
+        (&model.requests()[0].body["tool_choice"], offered(&model.requests()[0])),
         (&json!("required"), vec!["weather".to_owned()])
     );
 
@@ -145,13 +148,13 @@ async fn tools_of_the_caller_come_back() {
 #[tokio::test]
 async fn the_callers_results_go_on() {
     let (p, model) = with_model(|_| {}).await;
-    model.always(Answer::text("Grey."));
+    model.set_default_reply(ScriptedReply::text("Grey."));
     let call =
         json!({ "id": "c1", "type": "function", "function": { "name": "weather", "arguments": "{}" } });
     let messages = json!([{ "role": "user", "content": "Oslo?" }, { "role": "assistant", "content": null, "tool_calls": [call] },
         { "role": "tool", "tool_call_id": "c1", "content": "grey" }]);
     whole(&p.user("ada"), asks(json!({ "messages": messages, "tools": [function()] }))).await;
-    assert_eq!(results(&model.seen()[0]), ["grey"]);
+    assert_eq!(results(&model.requests()[0]), ["grey"]);
 }
 
 #[tokio::test]
@@ -160,7 +163,7 @@ async fn a_call_of_a_model_that_must_not_call_is_dropped() {
     let (app, _device) = p.echo().await;
     for streamed in [false, true] {
         for tool in [ECHO_ALIAS, "weather", "nothing"] {
-            script(&model, [Answer::text("It is grey.").and_call(tool, json!({ "text": "x" }))]);
+            script(&model, [ScriptedReply::text("It is grey.").and_call(tool, json!({ "text": "x" }))]);
             let body = asks(json!({ "tools": [function()], "tool_choice": "none" }));
             let (text, finish, raw) = if streamed {
                 let told = events(&p.user("ada"), body).await;
@@ -176,12 +179,12 @@ async fn a_call_of_a_model_that_must_not_call_is_dropped() {
             assert!(!raw.contains("tool_calls"), "{raw}");
         }
         // Where there is nothing else, that is said.
-        script(&model, [Answer::call("weather", json!({ "city": "Oslo" }))]);
+        script(&model, [ScriptedReply::call("weather", json!({ "city": "Oslo" }))]);
         let body = asks(json!({ "tools": [function()], "tool_choice": "none", "stream": streamed }));
         let (kind, text) = refused(p.user("ada").post(PATH, &body).await, 502);
         assert!(kind == "server_error" && text.contains("although tools are switched off"), "{kind} {text}");
     }
-    assert_eq!(app.seen("/tool").len(), 0);
+    assert_eq!(app.requests("/tool").len(), 0);
 }
 
 #[tokio::test]
@@ -212,7 +215,7 @@ async fn a_tool_that_is_refused_is_named_as_the_caller_sent_it() {
             assert!(text.contains(name), "{name}: {text}");
         }
     }
-    assert!(model.seen().is_empty());
+    assert!(model.requests().is_empty());
 }
 
 /// A refusal in OpenAI's form: its type and text.
@@ -248,18 +251,26 @@ async fn refusals_have_the_form_that_these_clients_read() {
         refused(ada.send(http::Method::POST, PATH, Some("{".to_owned())).await, 400).0,
         "invalid_request_error"
     );
-    assert!(model.seen().is_empty());
+    assert!(model.requests().is_empty());
 }
 
 #[tokio::test]
 async fn a_model_that_fails_before_its_first_word_has_a_status() {
     for (answer, status, kind) in [
-        (Answer::error(401, json!({ "error": { "message": "bad key" } })), 503, "server_error"),
-        (Answer::error(400, json!({ "error": { "message": "too long" } })), 400, "invalid_request_error"),
-        (Answer::error(429, json!({ "error": {} })).header("retry-after", "3600"), 429, "rate_limit_error"),
+        (ScriptedReply::error(401, json!({ "error": { "message": "bad key" } })), 503, "server_error"),
+        (
+            ScriptedReply::error(400, json!({ "error": { "message": "too long" } })),
+            400,
+            "invalid_request_error",
+        ),
+        (
+            ScriptedReply::error(429, json!({ "error": {} })).with_header("retry-after", "3600"),
+            429,
+            "rate_limit_error",
+        ),
     ] {
         let (p, model) = with_model(|_| {}).await;
-        model.always(answer);
+        model.set_default_reply(answer);
         for stream in [false, true] {
             let answer = p.user("ada").post(PATH, &asks(json!({ "stream": stream }))).await;
             let wait = answer.header("retry-after").to_owned();
@@ -276,7 +287,7 @@ async fn a_model_that_fails_before_its_first_word_has_a_status() {
 #[tokio::test]
 async fn a_model_that_breaks_off_says_so_in_the_stream() {
     let (p, model) = with_model(|_| {}).await;
-    model.always(Answer::text("Well").hold().cut());
+    model.set_default_reply(ScriptedReply::text("Well").and_hold().and_cut());
     let response = p.user("ada").open(http::Method::POST, PATH, Some(asks(json!({ "stream": true })))).await;
     assert_eq!(response.status.as_u16(), 200, "something was said");
     model.release(1);
@@ -290,7 +301,7 @@ async fn a_model_that_breaks_off_says_so_in_the_stream() {
 #[tokio::test]
 async fn who_asks_must_be_known() {
     let (p, model) = with_model(tokens_only).await;
-    model.always(Answer::text("ok"));
+    model.set_default_reply(ScriptedReply::text("ok"));
     for who in [p.nobody(), p.bearer("sk-whatever"), p.user("ada")] {
         assert_eq!(refused(who.post(PATH, &asks(json!({}))).await, 401).0, "authentication_error");
         assert_eq!(refused(who.get("/v1/models").await, 401).0, "authentication_error");
@@ -304,18 +315,20 @@ async fn who_asks_must_be_known() {
 async fn in_dev_mode_the_key_means_nothing_where_a_header_says_who_it_is() {
     let (p, model) = with_model(|_| {}).await;
     let (_app, _device) = p.echo().await;
-    model.always(Answer::text("ok"));
+    model.set_default_reply(ScriptedReply::text("ok"));
     let both = p.bearer("sk-whatever").header("x-user-id", "ada");
     whole(&both, asks(json!({}))).await;
-    assert_eq!(offered(&model.seen()[0]), [ECHO_ALIAS]);
+    assert_eq!(offered(&model.requests()[0]), [ECHO_ALIAS]);
     p.bearer("sk-whatever").post(PATH, &asks(json!({}))).await.expect(401);
 }
 
 #[tokio::test]
 async fn the_models_are_listed_the_usual_one_first() {
     let (p, model) = with_model(|_| {}).await;
-    model
-        .offers("/v1/models", json!({ "object": "list", "data": [{ "id": "other" }, { "id": "scripted" }] }));
+    model.serve_path(
+        "/v1/models",
+        json!({ "object": "list", "data": [{ "id": "other" }, { "id": "scripted" }] }),
+    );
     let list = p.user("ada").get("/v1/models").await.expect(200).json();
     assert_eq!(
         list,

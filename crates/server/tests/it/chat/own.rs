@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use toolyard_server::auth::Role;
-use toolyard_testkit::{Act, FakeApp, model::Answer};
+use toolyard_testkit::{AppBehavior, FakeApp, model::ScriptedReply};
 
 use super::{ECHO_ALIAS, asks, chunks, offered, one, script, weather, with, with_model, words};
 use crate::platform::{ECHO, tokens_only};
@@ -21,25 +21,25 @@ async fn nothing_of_a_chat_is_stored() {
     })
     .await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::content(json!(format!("{MARKER}-result {}", "x".repeat(100)))));
+    app.set_behavior(AppBehavior::content(json!(format!("{MARKER}-result {}", "x".repeat(100)))));
     let says = |what: &str| format!("{MARKER}-{what}");
     script(
         &model,
         [
-            Answer::new()
+            ScriptedReply::new()
                 .and_reasoning(&says("thought"))
                 .and_text(&says("words"))
                 .and_call(ECHO_ALIAS, json!({ "text": says("argument") })),
-            Answer::call(ECHO_ALIAS, json!({ "text": 5, "why": says("wrong") })),
-            Answer::call("toolyard__calculate", json!({ "expression": says("sum") })),
-            Answer::call("weather", json!({ "city": says("city") })),
+            ScriptedReply::call(ECHO_ALIAS, json!({ "text": 5, "why": says("wrong") })),
+            ScriptedReply::call("toolyard__calculate", json!({ "expression": says("sum") })),
+            ScriptedReply::call("weather", json!({ "city": says("city") })),
         ],
     );
     let body = json!({ "id": says("id"), "resumable": true, "messages": [super::says(&says("question"))], "system": says("system"),
         "clientTools": [weather()] });
     let told = chunks(&p.user("ada"), body).await;
     assert_eq!(super::reason(&told), "tool-calls", "{told:?}");
-    assert_eq!(app.seen("/tool").len(), 1);
+    assert_eq!(app.requests("/tool").len(), 1);
     // The ledger has the calls.
     let calls = p.user("ada").get("/api/calls").await.expect(200).json();
     assert_eq!(calls["calls"].as_array().unwrap().len(), 3, "{calls}");
@@ -61,10 +61,10 @@ async fn nothing_of_a_chat_is_stored() {
 async fn nothing_is_stored_while_it_runs_either() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::Hang);
-    script(&model, [Answer::call(ECHO_ALIAS, json!({ "text": MARKER }))]);
+    app.set_behavior(AppBehavior::Hang);
+    script(&model, [ScriptedReply::call(ECHO_ALIAS, json!({ "text": MARKER }))]);
     let reading = super::Reading::begin(&p.user("ada"), asks(MARKER)).await;
-    app.wait_seen("/tool", 1).await;
+    app.wait_requests("/tool", 1).await;
     // The write-ahead log is there as long as the server runs.
     let mut names = Vec::new();
     for file in std::fs::read_dir(p.data().parent().unwrap()).unwrap() {
@@ -83,18 +83,18 @@ async fn two_users_at_once_get_their_own_tools_and_answers() {
     script(
         &model,
         [
-            Answer::text("for ").and_text("one").hold_first(),
-            Answer::text("for ").and_text("one").hold_first(),
+            ScriptedReply::text("for ").and_text("one").hold_first(),
+            ScriptedReply::text("for ").and_text("one").hold_first(),
         ],
     );
     let (ada, bob) = (p.user("ada"), p.user("bob"));
     let both = async { tokio::join!(chunks(&ada, asks("from ada")), chunks(&bob, asks("from bob"))) };
     let ((of_ada, of_bob), ()) = tokio::join!(both, async {
-        model.wait_seen(2).await;
+        model.wait_requests(2).await;
         model.release(2);
     });
     assert_eq!((words(&of_ada), words(&of_bob)), ("for one".to_owned(), "for one".to_owned()));
-    for seen in model.seen() {
+    for seen in model.requests() {
         let is_ada = seen.body["messages"].to_string().contains("from ada");
         let tools: Vec<String> = if is_ada { vec![ECHO_ALIAS.to_owned()] } else { Vec::new() };
         assert_eq!(offered(&seen), tools);
@@ -106,16 +106,19 @@ async fn two_users_at_once_get_their_own_tools_and_answers() {
 async fn a_stranger_cannot_call_what_is_not_theirs() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
-    script(&model, [Answer::call(ECHO_ALIAS, json!({ "text": "x" })), Answer::text("There is none.")]);
+    script(
+        &model,
+        [ScriptedReply::call(ECHO_ALIAS, json!({ "text": "x" })), ScriptedReply::text("There is none.")],
+    );
     let told = chunks(&p.user("bob"), asks("go")).await;
     assert!(one(&told, "tool-output-error")["errorText"].as_str().unwrap().contains("no tool"));
-    assert_eq!(app.seen("/tool").len(), 0);
+    assert_eq!(app.requests("/tool").len(), 0);
 }
 
 #[tokio::test]
 async fn an_app_sees_its_own_tools_unless_it_is_an_assistant() {
     let (p, model) = with_model(tokens_only).await;
-    model.always(Answer::text("ok"));
+    model.set_default_reply(ScriptedReply::text("ok"));
     let root = p.bearer(&p.token("root", Role::Operator));
     let token = p.token("ada", Role::User);
     let ada = || p.bearer(&token);
@@ -133,21 +136,21 @@ async fn an_app_sees_its_own_tools_unless_it_is_an_assistant() {
     let credential = format!("com.example.helper:{}", keys[1]);
     let helper = p.bearer(&credential).header("x-user-id", "ada");
     chunks(&helper, asks("x")).await;
-    assert_eq!(offered(&model.seen()[0]), ["com_example_helper__echo"]);
+    assert_eq!(offered(&model.requests()[0]), ["com_example_helper__echo"]);
     ada().put("/api/installs/com.example.helper/assistant", &json!({})).await.expect(204);
     chunks(&helper, asks("x")).await;
-    assert_eq!(offered(&model.seen()[1]).len(), 2);
+    assert_eq!(offered(&model.requests()[1]).len(), 2);
     // The key in the body counts the same.
     let by_body = p.nobody().header("x-user-id", "ada");
     chunks(&by_body, with(asks("x"), json!({ "apiKey": credential }))).await;
-    assert_eq!(offered(&model.seen()[2]).len(), 2);
+    assert_eq!(offered(&model.requests()[2]).len(), 2);
 }
 
 #[tokio::test]
 async fn calls_are_recorded_as_those_of_a_chat_in_the_callers_trace() {
     let (p, model) = with_model(|_| {}).await;
     let (_app, _device) = p.echo().await;
-    script(&model, [Answer::call(ECHO_ALIAS, json!({ "text": "x" })), Answer::text("ok")]);
+    script(&model, [ScriptedReply::call(ECHO_ALIAS, json!({ "text": "x" })), ScriptedReply::text("ok")]);
     let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     chunks(&p.user("ada").header("traceparent", trace), asks("x")).await;
     let calls = p.user("ada").get("/api/calls").await.expect(200).json();

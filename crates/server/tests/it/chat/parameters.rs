@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use toolyard_testkit::model::Answer;
+use toolyard_testkit::model::ScriptedReply;
 
 use super::{weather, with, with_model};
 
@@ -113,7 +113,7 @@ fn responses() -> Samples {
 async fn holds(path: &str, heading: &str, plain: Value, samples: Samples) {
     let mut table = documented(heading);
     let (p, model) = with_model(|config| config.chat.turns_per_minute = 1_000).await;
-    model.always(Answer::text("{}"));
+    model.set_default_reply(ScriptedReply::text("{}"));
     // Some parameters mean something only where there are tools.
     let tools = samples.iter().find(|(name, ..)| *name == "tools").unwrap().1.clone();
     for (name, value, passed_on) in samples {
@@ -123,7 +123,7 @@ async fn holds(path: &str, heading: &str, plain: Value, samples: Samples) {
         match treatment.as_str() {
             "honoured" | "ignored" => {
                 answer.expect(200);
-                let asked = model.seen().pop().unwrap().body;
+                let asked = model.requests().pop().unwrap().body;
                 if let Some((place, expected)) = passed_on {
                     let place = if place.starts_with('/') { place.to_owned() } else { format!("/{place}") };
                     assert_eq!(asked.pointer(&place), Some(&expected), "{name}");
@@ -156,12 +156,12 @@ async fn of_responses() {
 
 #[tokio::test]
 async fn what_the_model_cannot_do_is_refused_by_name() {
-    use toolyard_server::config::Calling;
+    use toolyard_server::config::CallingMode;
     let (p, model) = with_model(|config| {
-        config.models.get_mut("local").unwrap().calling = Some(Calling::Prompted);
+        config.models.get_mut("local").unwrap().calling = Some(CallingMode::Prompted);
     })
     .await;
-    model.always(Answer::text("ok"));
+    model.set_default_reply(ScriptedReply::text("ok"));
     let plain = json!({ "messages": [{ "role": "user", "content": "hi" }] });
     let format = json!({ "type": "json_object" });
     let refused = with(plain.clone(), json!({ "response_format": format }));
@@ -171,7 +171,7 @@ async fn what_the_model_cannot_do_is_refused_by_name() {
     let body = json!({ "input": "hi", "text": { "format": format } });
     let error = p.user("ada").post("/v1/responses", &body).await.expect(400).json()["error"].clone();
     assert_eq!(error["param"], "text.format", "{error}");
-    assert!(model.seen().is_empty());
+    assert!(model.requests().is_empty());
     p.user("ada").post("/v1/chat/completions", &with(plain, json!({ "top_p": 0.5 }))).await.expect(200);
-    assert_eq!(model.seen()[0].body["top_p"], 0.5);
+    assert_eq!(model.requests()[0].body["top_p"], 0.5);
 }

@@ -1,8 +1,8 @@
 //! A model that calls by text, end to end.
 
 use serde_json::json;
-use toolyard_server::config::Calling;
-use toolyard_testkit::{Act, model::Answer};
+use toolyard_server::config::CallingMode;
+use toolyard_testkit::{AppBehavior, model::ScriptedReply};
 
 use super::{asks, chunks, one, reason, script, weather, with, with_model, words};
 
@@ -11,7 +11,7 @@ const CALL: &str =
 
 async fn prompted() -> (crate::platform::Platform, toolyard_testkit::model::ScriptedModel) {
     with_model(|config| {
-        config.models.get_mut("local").unwrap().calling = Some(Calling::Prompted);
+        config.models.get_mut("local").unwrap().calling = Some(CallingMode::Prompted);
     })
     .await
 }
@@ -20,8 +20,11 @@ async fn prompted() -> (crate::platform::Platform, toolyard_testkit::model::Scri
 async fn text_becomes_a_call_and_its_result_a_text() {
     let (p, model) = prompted().await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::content(json!("hello")));
-    script(&model, [Answer::pieces(["Let me ", "see.\n<to", &CALL[3..]]), Answer::text("It said hello.")]);
+    app.set_behavior(AppBehavior::content(json!("hello")));
+    script(
+        &model,
+        [ScriptedReply::pieces(["Let me ", "see.\n<to", &CALL[3..]]), ScriptedReply::text("It said hello.")],
+    );
     let told = chunks(&p.user("ada"), asks("echo hi")).await;
     assert_eq!(one(&told, "tool-input-available")["input"], json!({ "text": "hi" }));
     assert_eq!(one(&told, "tool-output-available")["output"], "hello");
@@ -30,7 +33,7 @@ async fn text_becomes_a_call_and_its_result_a_text() {
         said.contains("Let me see.") && said.ends_with("It said hello.") && !said.contains("<tool"),
         "{said}"
     );
-    let seen = model.seen();
+    let seen = model.requests();
     assert!(seen[0].body.get("tools").is_none(), "no tools in the way of the protocol");
     assert!(seen[0].body["messages"][0]["content"].as_str().unwrap().contains("com_example_echo__echo"));
     assert!(seen[1].body["messages"].to_string().contains("hello"));
@@ -42,7 +45,9 @@ async fn the_clients_tools_end_the_answer_here_too() {
     let (p, model) = prompted().await;
     script(
         &model,
-        [Answer::text("<tool>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool>")],
+        [ScriptedReply::text(
+            "<tool>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool>",
+        )],
     );
     let told = chunks(&p.user("ada"), with(asks("Oslo?"), json!({ "clientTools": [weather()] }))).await;
     let called = one(&told, "tool-input-available");
@@ -57,11 +62,13 @@ async fn what_is_no_call_is_told_to_the_model() {
     script(
         &model,
         [
-            Answer::text("<tool>\n{\"name\": \"com_example_echo__echo\", \"arguments\": {\"text\":\n</tool>"),
-            Answer::text("Sorry."),
+            ScriptedReply::text(
+                "<tool>\n{\"name\": \"com_example_echo__echo\", \"arguments\": {\"text\":\n</tool>",
+            ),
+            ScriptedReply::text("Sorry."),
         ],
     );
     let told = chunks(&p.user("ada"), asks("go")).await;
-    assert_eq!((app.seen("/tool").len(), words(&told).trim()), (0, "Sorry."));
-    assert_eq!(model.seen().len(), 2);
+    assert_eq!((app.requests("/tool").len(), words(&told).trim()), (0, "Sorry."));
+    assert_eq!(model.requests().len(), 2);
 }

@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::{Value, json};
 use toolyard_server::auth::Role;
-use toolyard_testkit::{Act, model::Answer};
+use toolyard_testkit::{AppBehavior, model::ScriptedReply};
 
 use super::{ECHO_ALIAS, offered, results, script, weather, with, with_model};
 use crate::platform::{Person, tokens_only};
@@ -88,7 +88,7 @@ fn plain(mut response: Value) -> Value {
 #[tokio::test]
 async fn a_whole_response() {
     let (p, model) = with_model(|_| {}).await;
-    script(&model, [Answer::pieces(["Hel", "lo"]).usage(3, 2)]);
+    script(&model, [ScriptedReply::pieces(["Hel", "lo"]).with_usage(3, 2)]);
     let response =
         whole(&p.user("ada"), asks(json!({ "instructions": "Be brief.", "metadata": { "a": "b" } }))).await;
     let message = json!({ "type": "message", "id": null, "status": "completed", "role": "assistant",
@@ -104,7 +104,7 @@ async fn a_whole_response() {
         (&response["instructions"], &response["metadata"]),
         (&json!("Be brief."), &json!({ "a": "b" }))
     );
-    let system = model.seen()[0].body["messages"][0]["content"].as_str().unwrap().to_owned();
+    let system = model.requests()[0].body["messages"][0]["content"].as_str().unwrap().to_owned();
     assert!(system.ends_with("Be brief."), "{system}");
 }
 
@@ -112,11 +112,13 @@ async fn a_whole_response() {
 async fn a_stream_adds_up_to_the_whole_response() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::content(json!("hello")));
+    app.set_behavior(AppBehavior::content(json!("hello")));
     let play = || {
         [
-            Answer::text("Let me see.").and_call(ECHO_ALIAS, json!({ "text": "x" })).usage(5, 5),
-            Answer::pieces(["It said", " hello."]).and_call("weather", json!({ "city": "Oslo" })).usage(7, 1),
+            ScriptedReply::text("Let me see.").and_call(ECHO_ALIAS, json!({ "text": "x" })).with_usage(5, 5),
+            ScriptedReply::pieces(["It said", " hello."])
+                .and_call("weather", json!({ "city": "Oslo" }))
+                .with_usage(7, 1),
         ]
     };
     let body = || asks(json!({ "tools": [function()] }));
@@ -161,7 +163,7 @@ async fn a_stream_adds_up_to_the_whole_response() {
     let kinds: Vec<&str> = done.iter().map(|item| item["type"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["message", "message", "function_call"]);
     assert_eq!((&done[2]["name"], &done[2]["arguments"]), (&json!("weather"), &json!("{\"city\":\"Oslo\"}")));
-    assert_eq!((&last["usage"]["total_tokens"], app.seen("/tool").len()), (&json!(18), 2));
+    assert_eq!((&last["usage"]["total_tokens"], app.requests("/tool").len()), (&json!(18), 2));
 }
 
 #[tokio::test]
@@ -169,7 +171,7 @@ async fn items_come_back_and_the_conversation_continues() {
     let (p, model) = with_model(|_| {}).await;
     script(
         &model,
-        [Answer::text("Let me look.")
+        [ScriptedReply::text("Let me look.")
             .and_call("weather", json!({ "city": "Oslo" }))
             .and_call("weather", json!({ "city": "Rome" }))],
     );
@@ -184,10 +186,10 @@ async fn items_come_back_and_the_conversation_continues() {
     for (call, sky) in calls.iter().zip(["grey", "blue"]) {
         input.push(json!({ "type": "function_call_output", "call_id": call["call_id"], "output": sky }));
     }
-    script(&model, [Answer::text("Grey and blue.")]);
+    script(&model, [ScriptedReply::text("Grey and blue.")]);
     let second = whole(&p.user("ada"), asks(json!({ "input": input, "tools": [function()] }))).await;
     assert_eq!(second["output"][0]["content"][0]["text"], "Grey and blue.");
-    let asked = model.seen().pop().unwrap();
+    let asked = model.requests().pop().unwrap();
     assert_eq!(results(&asked), ["grey", "blue"]);
     let roles: Vec<&str> = asked.body["messages"]
         .as_array()
@@ -203,10 +205,10 @@ async fn items_come_back_and_the_conversation_continues() {
 async fn a_response_that_ends_early_says_why() {
     let (p, model) = with_model(|config| config.chat.steps = 1).await;
     let (_app, _device) = p.echo().await;
-    let call = || Answer::call(ECHO_ALIAS, json!({ "text": "x" }));
+    let call = || ScriptedReply::call(ECHO_ALIAS, json!({ "text": "x" }));
     for (answer, reason) in [
-        (Answer::text("Half a").stops("length"), "max_output_tokens"),
-        (Answer::text("Half a").stops("content_filter"), "content_filter"),
+        (ScriptedReply::text("Half a").with_stop_reason("length"), "max_output_tokens"),
+        (ScriptedReply::text("Half a").with_stop_reason("content_filter"), "content_filter"),
         (call(), "steps"),
     ] {
         script(&model, [answer.clone(), answer]);
@@ -228,11 +230,11 @@ async fn a_response_that_ends_early_says_why() {
 async fn a_model_that_fails_has_a_status_or_ends_the_stream() {
     let (p, model) = with_model(|_| {}).await;
     for stream in [false, true] {
-        script(&model, [Answer::error(400, json!({ "error": { "message": "too long" } }))]);
+        script(&model, [ScriptedReply::error(400, json!({ "error": { "message": "too long" } }))]);
         let answer = p.user("ada").post(PATH, &asks(json!({ "stream": stream }))).await.expect(400);
         assert_eq!(answer.json()["error"]["type"], "invalid_request_error");
     }
-    script(&model, [Answer::text("Well").hold().cut()]);
+    script(&model, [ScriptedReply::text("Well").and_hold().and_cut()]);
     let response = p.user("ada").open(Method::POST, PATH, Some(asks(json!({ "stream": true })))).await;
     model.release(1);
     let told = events_in(std::str::from_utf8(&response.bytes(1 << 20).await.unwrap()).unwrap());
@@ -263,7 +265,7 @@ async fn refusals_name_the_parameter() {
         let error = p.user("ada").post(PATH, &asks(more)).await.expect(status).json()["error"].clone();
         assert_eq!((&error["param"], &error["type"]), (&param, &json!("invalid_request_error")), "{error}");
     }
-    assert!(model.seen().is_empty());
+    assert!(model.requests().is_empty());
     p.user("ada").send(Method::POST, PATH, Some("{".to_owned())).await.expect(400);
 }
 
@@ -275,12 +277,12 @@ async fn whoever_asks_must_be_known_and_whoever_leaves_ends_it() {
         assert_eq!(error["type"], "authentication_error");
     }
     let token = p.token("ada", Role::User);
-    script(&model, [Answer::text("One").hold().and_text(" two")]);
-    let left = model.left();
+    script(&model, [ScriptedReply::text("One").and_hold().and_text(" two")]);
+    let left = model.abandoned();
     let response = p.bearer(&token).open(Method::POST, PATH, Some(asks(json!({ "stream": true })))).await;
     drop(response);
-    model.wait_left(left + 1).await;
-    script(&model, [Answer::text("ok")]);
+    model.wait_abandoned(left + 1).await;
+    script(&model, [ScriptedReply::text("ok")]);
     whole(&p.bearer(&token), asks(json!({}))).await;
-    assert!(offered(&model.seen()[0]).is_empty());
+    assert!(offered(&model.requests()[0]).is_empty());
 }

@@ -1,29 +1,29 @@
 //! What a tool gave back, on the screen and for the model.
 
 use serde_json::{Value, json};
-use toolyard_testkit::{Act, model::Answer};
+use toolyard_testkit::{AppBehavior, model::ScriptedReply};
 
 use super::{ECHO_ALIAS, asks, chunks, of, one, results, script, with_model, words};
 
 /// What the screen shows of an app's answer, and what the model reads.
-async fn after(act: Act) -> (Value, String) {
+async fn after(act: AppBehavior) -> (Value, String) {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
-    app.acts(act);
-    script(&model, [Answer::call(ECHO_ALIAS, json!({ "text": "x" })), Answer::text("ok")]);
+    app.set_behavior(act);
+    script(&model, [ScriptedReply::call(ECHO_ALIAS, json!({ "text": "x" })), ScriptedReply::text("ok")]);
     let told = chunks(&p.user("ada"), asks("go")).await;
     assert_eq!(words(&told), "ok", "the model goes on whatever happened");
     let ends: Vec<_> =
         told.iter().filter(|c| c["type"].as_str().unwrap().starts_with("tool-output-")).collect();
     assert_eq!(ends.len(), 1);
     let shown = ends[0].get("output").or(ends[0].get("errorText")).unwrap().clone();
-    (shown, results(&model.seen()[1])[0].clone())
+    (shown, results(&model.requests()[1])[0].clone())
 }
 
 #[tokio::test]
 async fn a_text_stays_a_text() {
     assert_eq!(
-        after(Act::content(json!("it's \"ok\"\n"))).await,
+        after(AppBehavior::content(json!("it's \"ok\"\n"))).await,
         (json!("it's \"ok\"\n"), "it's \"ok\"\n".to_owned())
     );
 }
@@ -31,13 +31,13 @@ async fn a_text_stays_a_text() {
 #[tokio::test]
 async fn two_texts_are_one() {
     let texts = json!([{ "type": "text", "text": "a" }, { "type": "text", "text": "b" }]);
-    assert_eq!(after(Act::content(texts)).await, (json!("a\nb"), "a\nb".to_owned()));
+    assert_eq!(after(AppBehavior::content(texts)).await, (json!("a\nb"), "a\nb".to_owned()));
 }
 
 #[tokio::test]
 async fn what_is_structured_stays_structured() {
     let made = json!({ "items": [1, 2.50], "done": false });
-    assert_eq!(after(Act::content(made.clone())).await, (made.clone(), made.to_string()));
+    assert_eq!(after(AppBehavior::content(made.clone())).await, (made.clone(), made.to_string()));
 }
 
 #[tokio::test]
@@ -45,10 +45,13 @@ async fn of_text_and_structure_the_screen_shows_the_text_unless_it_only_repeats(
     // What the screen shows comes back in the next request, and is all that the model then has.
     let both = |text: &str| json!({ "success": true, "content": text, "structuredContent": { "n": 2 } });
     assert_eq!(
-        after(Act::Json(200, both("two things"))).await,
+        after(AppBehavior::Json(200, both("two things"))).await,
         (json!("two things"), "two things".to_owned())
     );
-    assert_eq!(after(Act::Json(200, both("{\"n\":2}"))).await, (json!({ "n": 2 }), "{\"n\":2}".to_owned()));
+    assert_eq!(
+        after(AppBehavior::Json(200, both("{\"n\":2}"))).await,
+        (json!({ "n": 2 }), "{\"n\":2}".to_owned())
+    );
 }
 
 #[tokio::test]
@@ -58,7 +61,7 @@ async fn an_image_comes_whole_to_the_screen_and_as_a_word_to_the_model() {
         json!({ "type": "image", "data": "AAAA", "mimeType": "image/png", "annotations": { "text": "alt" } });
     let blocks = json!([{ "type": "text", "text": "here" }, image]);
     assert_eq!(
-        after(Act::content(blocks.clone())).await,
+        after(AppBehavior::content(blocks.clone())).await,
         (blocks, "here\n[image of type image/png]".to_owned())
     );
 }
@@ -67,12 +70,12 @@ async fn an_image_comes_whole_to_the_screen_and_as_a_word_to_the_model() {
 async fn a_resource_with_text_inside_is_not_lost() {
     let resource = json!({ "type": "resource", "resource": { "uri": "note:1", "text": "inside" } });
     let blocks = json!([{ "type": "text", "text": "see" }, resource]);
-    assert_eq!(after(Act::content(blocks.clone())).await, (blocks, "see\ninside".to_owned()));
+    assert_eq!(after(AppBehavior::content(blocks.clone())).await, (blocks, "see\ninside".to_owned()));
 }
 
 #[tokio::test]
 async fn nothing_is_said_to_be_done() {
-    let (shown, read) = after(Act::Json(200, json!({ "success": true }))).await;
+    let (shown, read) = after(AppBehavior::Json(200, json!({ "success": true }))).await;
     assert_eq!((shown, read.as_str()), (json!([]), "Done."));
 }
 
@@ -80,13 +83,16 @@ async fn nothing_is_said_to_be_done() {
 async fn failures_of_the_app_are_words_for_both() {
     for (act, why) in [
         (
-            Act::Json(200, json!({ "success": false, "error": { "code": "X", "message": "no ink" } })),
+            AppBehavior::Json(
+                200,
+                json!({ "success": false, "error": { "code": "X", "message": "no ink" } }),
+            ),
             "no ink",
         ),
-        (Act::Json(500, json!({ "error": "a stack trace" })), "HTTP status 500"),
-        (Act::Text(200, "text/html", "<h1>hi</h1>".to_owned()), "no tool result"),
-        (Act::Cut, "broke off before it had answered"),
-        (Act::Json(200, json!({ "status": "success", "reply": null })), "does not know"),
+        (AppBehavior::Json(500, json!({ "error": "a stack trace" })), "HTTP status 500"),
+        (AppBehavior::Text(200, "text/html", "<h1>hi</h1>".to_owned()), "no tool result"),
+        (AppBehavior::Cut, "broke off before it had answered"),
+        (AppBehavior::Json(200, json!({ "status": "success", "reply": null })), "does not know"),
     ] {
         let (shown, read) = after(act).await;
         assert_eq!(shown, read.as_str());
@@ -97,7 +103,7 @@ async fn failures_of_the_app_are_words_for_both() {
 #[tokio::test]
 async fn a_result_that_says_it_is_an_error_is_one() {
     let failed = json!({ "content": [{ "type": "text", "text": "out of tea" }], "isError": true });
-    assert_eq!(after(Act::Json(200, failed)).await, (json!("out of tea"), "out of tea".to_owned()));
+    assert_eq!(after(AppBehavior::Json(200, failed)).await, (json!("out of tea"), "out of tea".to_owned()));
 }
 
 #[tokio::test]
@@ -105,7 +111,10 @@ async fn an_app_that_is_gone_is_told_and_the_answer_goes_on() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
     drop(app);
-    script(&model, [Answer::call(ECHO_ALIAS, json!({ "text": "x" })), Answer::text("It is away.")]);
+    script(
+        &model,
+        [ScriptedReply::call(ECHO_ALIAS, json!({ "text": "x" })), ScriptedReply::text("It is away.")],
+    );
     let told = chunks(&p.user("ada"), asks("go")).await;
     assert!(one(&told, "tool-output-error")["errorText"].as_str().unwrap().len() > 10);
     assert_eq!((words(&told).as_str(), of(&told, "error").len()), ("It is away.", 0));

@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::{Value, json};
 use toolyard_server::auth::Role;
-use toolyard_testkit::{FakeApp, model::Answer};
+use toolyard_testkit::{FakeApp, model::ScriptedReply};
 
 use super::{Reading, asks, chunks, lines_in, reason, script, with, with_model, words};
 use crate::{
@@ -23,7 +23,7 @@ async fn again(who: &Person<'_>, id: &str) -> Reading {
 async fn who_comes_back_hears_everything_from_the_first_word() {
     let (p, model) = with_model(|_| {}).await;
     let ada = p.user("ada");
-    script(&model, [Answer::text("One ").hold().and_text("two")]);
+    script(&model, [ScriptedReply::text("One ").and_hold().and_text("two")]);
     let mut first = Reading::begin(&ada, resumable("c1")).await;
     let id = first.until("start").await["messageId"].clone();
     first.until("text-delta").await;
@@ -35,7 +35,7 @@ async fn who_comes_back_hears_everything_from_the_first_word() {
     let (second, third) = (soon(second.all()).await, soon(third.all()).await);
     assert_eq!((words(&second).as_str(), reason(&second), &second[0]["messageId"]), ("One two", "stop", &id));
     assert_eq!(second, third);
-    assert_eq!((model.left(), model.seen().len()), (0, 1), "the model was asked once");
+    assert_eq!((model.abandoned(), model.requests().len()), (0, 1), "the model was asked once");
     // Who keeps it has it whole, and would show it twice.
     ada.get("/api/chat/c1/stream").await.expect(204);
     ada.delete("/api/chat/c1/stream").await.expect(404);
@@ -45,7 +45,7 @@ async fn who_comes_back_hears_everything_from_the_first_word() {
 async fn an_answer_that_was_heard_to_its_end_is_not_told_again() {
     let (p, model) = with_model(|_| {}).await;
     let ada = p.user("ada");
-    model.always(Answer::text("One"));
+    model.set_default_reply(ScriptedReply::text("One"));
     for _ in 0..2 {
         assert_eq!(words(&chunks(&ada, resumable("c1")).await), "One");
         assert_eq!(ada.get("/api/chat/c1/stream").await.expect(204).text, "");
@@ -55,7 +55,7 @@ async fn an_answer_that_was_heard_to_its_end_is_not_told_again() {
 #[tokio::test]
 async fn it_comes_in_the_form_in_which_it_was_asked_for() {
     let (p, model) = with_model(|_| {}).await;
-    script(&model, [Answer::text("One ").hold().and_text("two")]);
+    script(&model, [ScriptedReply::text("One ").and_hold().and_text("two")]);
     let body = json!({ "id": "c/1 ?", "resumable": true, "messages": [{ "role": "user", "content": "x" }] });
     let ada = p.user("ada");
     let first = ada.open(Method::POST, "/api/chat", Some(body)).await;
@@ -73,12 +73,12 @@ async fn it_comes_in_the_form_in_which_it_was_asked_for() {
 async fn it_can_be_ended() {
     let (p, model) = with_model(|_| {}).await;
     let ada = p.user("ada");
-    script(&model, [Answer::text("One ").hold()]);
+    script(&model, [ScriptedReply::text("One ").and_hold()]);
     let mut reading = Reading::begin(&ada, resumable("c1")).await;
     reading.until("text-delta").await;
     p.user("bob").delete("/api/chat/c1/stream").await.expect(404);
     ada.delete("/api/chat/c1/stream").await.expect(204);
-    model.wait_left(1).await;
+    model.wait_abandoned(1).await;
     assert_eq!(reason(&soon(reading.all()).await), "other");
     ada.get("/api/chat/c1/stream").await.expect(204);
     ada.delete("/api/chat/c1/stream").await.expect(404);
@@ -87,7 +87,7 @@ async fn it_can_be_ended() {
 #[tokio::test]
 async fn nobody_hears_what_is_another_users_or_was_not_meant_to_be_kept() {
     let (p, model) = with_model(|_| {}).await;
-    model.always(Answer::text("mine"));
+    model.set_default_reply(ScriptedReply::text("mine"));
     chunks(&p.user("ada"), resumable("c1")).await;
     chunks(&p.user("ada"), with(asks("x"), json!({ "id": "c2" }))).await;
     assert_eq!(p.user("bob").get("/api/chat/c1/stream").await.expect(204).text, "");
@@ -105,25 +105,25 @@ async fn a_page_that_loads_may_ask_before_anything_was_said() {
 #[tokio::test]
 async fn ids_are_needed_and_short() {
     let (p, model) = with_model(|_| {}).await;
-    model.always(Answer::text("ok"));
+    model.set_default_reply(ScriptedReply::text("ok"));
     for id in [json!(null), json!(""), json!("x".repeat(201))] {
         let body = with(asks("x"), json!({ "id": id, "resumable": true }));
         let text = p.user("ada").post("/api/chat", &body).await.expect(400).text;
         assert!(text.contains("at most 200 bytes"), "{text}");
     }
     chunks(&p.user("ada"), resumable(&"x".repeat(200))).await;
-    assert_eq!(model.seen().len(), 1);
+    assert_eq!(model.requests().len(), 1);
 }
 
 #[tokio::test]
 async fn a_new_answer_takes_the_place_of_the_one_before() {
     let (p, model) = with_model(|_| {}).await;
     let ada = p.user("ada");
-    script(&model, [Answer::text("old ").hold(), Answer::text("new").hold()]);
+    script(&model, [ScriptedReply::text("old ").and_hold(), ScriptedReply::text("new").and_hold()]);
     let mut old = Reading::begin(&ada, resumable("c1")).await;
     old.until("text-delta").await;
     let mut new = Reading::begin(&ada, resumable("c1")).await;
-    model.wait_left(1).await;
+    model.wait_abandoned(1).await;
     assert_eq!(reason(&soon(old.all()).await), "other");
     new.until("text-delta").await;
     let second = again(&ada, "c1").await;
@@ -135,7 +135,7 @@ async fn a_new_answer_takes_the_place_of_the_one_before() {
 async fn a_user_has_eight_at_once_and_those_that_are_over_make_room() {
     let (p, model) = with_model(|_| {}).await;
     let ada = p.user("ada");
-    model.always(Answer::text("One ").hold());
+    model.set_default_reply(ScriptedReply::text("One ").and_hold());
     let mut readings = Vec::new();
     for n in 0..8 {
         let mut reading = Reading::begin(&ada, resumable(&format!("c{n}"))).await;
@@ -144,7 +144,7 @@ async fn a_user_has_eight_at_once_and_those_that_are_over_make_room() {
     }
     let text = ada.post("/api/chat", &resumable("c8")).await.expect(503).text;
     assert!(text.contains("too many answers"), "{text}");
-    assert_eq!(model.seen().len(), 8, "the model is not even asked");
+    assert_eq!(model.requests().len(), 8, "the model is not even asked");
     // Another user is not concerned.
     drop(Reading::begin(&p.user("bob"), resumable("c8")).await);
     ada.delete("/api/chat/c0/stream").await.expect(204);
@@ -161,7 +161,7 @@ async fn a_user_has_eight_at_once_and_those_that_are_over_make_room() {
 #[tokio::test]
 async fn a_server_that_keeps_all_it_can_answers_all_the_same() {
     let (p, model) = with_model(|config| config.chat.replays = 2).await;
-    model.always(Answer::text("One ").hold());
+    model.set_default_reply(ScriptedReply::text("One ").and_hold());
     let mut readings = Vec::new();
     for (who, id) in [("ada", "a"), ("bob", "b"), ("cleo", "c")] {
         let mut reading = Reading::begin(&p.user(who), resumable(id)).await;
@@ -173,8 +173,8 @@ async fn a_server_that_keeps_all_it_can_answers_all_the_same() {
     drop(again(&p.user("bob"), "b").await);
     p.user("cleo").get("/api/chat/c/stream").await.expect(204);
     drop(readings.pop());
-    model.wait_left(1).await;
-    assert_eq!(model.left(), 1, "the others go on");
+    model.wait_abandoned(1).await;
+    assert_eq!(model.abandoned(), 1, "the others go on");
     // What is over makes room.
     model.release(2);
     for reading in readings {
@@ -190,29 +190,29 @@ async fn an_answer_for_which_there_is_no_room_is_told_to_whoever_listens() {
     let (p, model) = with_model(|config| config.chat.replay_bytes = 500).await;
     let ada = p.user("ada");
     let long = "x".repeat(1_000);
-    script(&model, [Answer::text(&long).hold().and_text("end")]);
+    script(&model, [ScriptedReply::text(&long).and_hold().and_text("end")]);
     let mut reading = Reading::begin(&ada, resumable("c1")).await;
     reading.until("text-delta").await;
     ada.get("/api/chat/c1/stream").await.expect(204);
     model.release(1);
     assert_eq!(words(&soon(reading.all()).await), format!("{long}end"));
     // Without a listener it ends: nobody could hear it.
-    script(&model, [Answer::text(&long).hold()]);
+    script(&model, [ScriptedReply::text(&long).and_hold()]);
     let mut reading = Reading::begin(&ada, resumable("c1")).await;
     reading.until("text-delta").await;
     drop(reading);
-    model.wait_left(1).await;
+    model.wait_abandoned(1).await;
 }
 
 #[tokio::test]
 async fn a_stop_does_not_wait_for_those_who_went() {
     let (p, model) = with_model(|_| {}).await;
-    script(&model, [Answer::text("One ").hold()]);
+    script(&model, [ScriptedReply::text("One ").and_hold()]);
     let mut reading = Reading::begin(&p.user("ada"), resumable("c1")).await;
     reading.until("text-delta").await;
     drop(reading);
     soon(p.stop()).await;
-    model.wait_left(1).await;
+    model.wait_abandoned(1).await;
 }
 
 #[tokio::test]
@@ -226,7 +226,7 @@ async fn an_app_of_the_user_neither_reads_nor_ends_what_the_user_asked() {
     ada.put("/api/installs/com.example.nosy/assistant", &json!({})).await.expect(204);
     let key = format!("com.example.nosy:{}", created["apiKey"].as_str().unwrap());
     let nosy = p.bearer(&key).header("x-user-id", "ada");
-    script(&model, [Answer::text("One ").hold().and_text("two")]);
+    script(&model, [ScriptedReply::text("One ").and_hold().and_text("two")]);
     let mut first = Reading::begin(&ada, resumable("c1")).await;
     first.until("text-delta").await;
     drop(first);

@@ -1,7 +1,7 @@
 //! A turn from the request to the last word, as a UI message stream.
 
 use serde_json::json;
-use toolyard_testkit::{Act, model::Answer};
+use toolyard_testkit::{AppBehavior, model::ScriptedReply};
 
 use super::{
     ECHO_ALIAS, Reading, asks, chunks, kinds, of, offered, one, reason, results, says, script, with,
@@ -13,10 +13,13 @@ use crate::platform::ECHO;
 async fn words_and_a_tool_of_the_server() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo_like(json!({ "iconUrl": "https://example.com/echo.png" })).await;
-    app.acts(Act::Json(200, json!({ "success": true, "content": "hello" })));
+    app.set_behavior(AppBehavior::Json(200, json!({ "success": true, "content": "hello" })));
     script(
         &model,
-        [Answer::call("com_example_echo__echo", json!({ "text": "hi" })), Answer::text("It said hello.")],
+        [
+            ScriptedReply::call("com_example_echo__echo", json!({ "text": "hi" })),
+            ScriptedReply::text("It said hello."),
+        ],
     );
     let told = chunks(&p.user("ada"), json!({ "messages": [says("echo hi")] })).await;
     assert_eq!(
@@ -53,7 +56,7 @@ async fn words_and_a_tool_of_the_server() {
 #[tokio::test]
 async fn words_alone_are_one_step_with_an_id_of_ours() {
     let (p, model) = with_model(|_| {}).await;
-    script(&model, [Answer::pieces(["Hel", "lo", "\n\n", "data: x"])]);
+    script(&model, [ScriptedReply::pieces(["Hel", "lo", "\n\n", "data: x"])]);
     let told =
         chunks(&p.user("ada"), with(asks("hi"), json!({ "id": "c1", "trigger": "submit-message" }))).await;
     let delta = "text-delta";
@@ -80,13 +83,16 @@ async fn words_alone_are_one_step_with_an_id_of_ours() {
 async fn thoughts_and_words_are_told_apart_and_each_is_closed() {
     let (p, model) = with_model(|_| {}).await;
     let (_app, _device) = p.echo().await;
-    let thinks =
-        Answer::new().and_reasoning("hm").and_reasoning(" so").and_text("Well.").and_reasoning("again");
+    let thinks = ScriptedReply::new()
+        .and_reasoning("hm")
+        .and_reasoning(" so")
+        .and_text("Well.")
+        .and_reasoning("again");
     script(
         &model,
         [
             thinks.and_call(ECHO_ALIAS, json!({ "text": "x" })),
-            Answer::new().and_reasoning("ah").and_text("Done."),
+            ScriptedReply::new().and_reasoning("ah").and_text("Done."),
         ],
     );
     let told = chunks(&p.user("ada"), asks("think")).await;
@@ -101,23 +107,26 @@ async fn calls_of_one_step_run_side_by_side_and_each_has_its_end() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
     let line = json!({ "type": "result", "success": true, "content": "done" });
-    app.acts(Act::Lines(vec![line]));
-    let call = |answer: Answer, text: &str| answer.and_call(ECHO_ALIAS, json!({ "text": text }));
+    app.set_behavior(AppBehavior::Lines(vec![line]));
+    let call = |answer: ScriptedReply, text: &str| answer.and_call(ECHO_ALIAS, json!({ "text": text }));
     script(
         &model,
-        [["b", "c"].iter().fold(call(Answer::new(), "a"), |all, one| call(all, one)), Answer::text("ok")],
+        [
+            ["b", "c"].iter().fold(call(ScriptedReply::new(), "a"), |all, one| call(all, one)),
+            ScriptedReply::text("ok"),
+        ],
     );
     let reading = Reading::begin(&p.user("ada"), asks("three times")).await;
     // All three are there before the first has an answer.
-    app.wait_seen("/tool", 3).await;
+    app.wait_requests("/tool", 3).await;
     for _ in 0..3 {
         app.let_line_through();
     }
     let told = reading.all().await;
     assert_eq!((of(&told, "tool-output-available").len(), of(&told, "start-step").len()), (3, 2));
-    assert_eq!(results(&model.seen()[1]), ["done", "done", "done"]);
-    let asked: Vec<_> = model.seen()[1].body["messages"][2]["tool_calls"].as_array().unwrap().clone();
-    let answered = &model.seen()[1].body["messages"];
+    assert_eq!(results(&model.requests()[1]), ["done", "done", "done"]);
+    let asked: Vec<_> = model.requests()[1].body["messages"][2]["tool_calls"].as_array().unwrap().clone();
+    let answered = &model.requests()[1].body["messages"];
     let ids: std::collections::BTreeSet<_> = asked.iter().map(|call| call["id"].to_string()).collect();
     let answers: std::collections::BTreeSet<_> =
         (3..6).map(|place| answered[place]["tool_call_id"].to_string()).collect();
@@ -128,12 +137,12 @@ async fn calls_of_one_step_run_side_by_side_and_each_has_its_end() {
 async fn progress_of_an_app_is_told_while_it_runs() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::Lines(vec![
+    app.set_behavior(AppBehavior::Lines(vec![
         json!({ "type": "progress", "progress": 1, "total": 4, "message": "a quarter" }),
         json!({ "type": "progress", "progress": 4, "total": 4 }),
         json!({ "type": "result", "success": true, "content": "done" }),
     ]));
-    script(&model, [Answer::call(ECHO_ALIAS, json!({ "text": "x" })), Answer::text("ok")]);
+    script(&model, [ScriptedReply::call(ECHO_ALIAS, json!({ "text": "x" })), ScriptedReply::text("ok")]);
     let mut reading = Reading::begin(&p.user("ada"), asks("go")).await;
     app.let_line_through();
     let told = reading.until("data-progress").await;
@@ -154,15 +163,15 @@ async fn arguments_that_do_not_fit_go_back_to_the_model() {
     script(
         &model,
         [
-            Answer::call(ECHO_ALIAS, json!({ "text": 5 })),
-            Answer::call(ECHO_ALIAS, json!({ "text": "x" })),
-            Answer::text("ok"),
+            ScriptedReply::call(ECHO_ALIAS, json!({ "text": 5 })),
+            ScriptedReply::call(ECHO_ALIAS, json!({ "text": "x" })),
+            ScriptedReply::text("ok"),
         ],
     );
     let told = chunks(&p.user("ada"), asks("go")).await;
     let wrong = one(&told, "tool-output-error")["errorText"].as_str().unwrap();
     assert!(wrong.contains("text"), "{wrong}");
-    assert_eq!((results(&model.seen()[1])[0].as_str(), app.seen("/tool").len()), (wrong, 1));
+    assert_eq!((results(&model.requests()[1])[0].as_str(), app.requests("/tool").len()), (wrong, 1));
     assert_eq!((words(&told).as_str(), of(&told, "start-step").len()), ("ok", 3));
 }
 
@@ -172,29 +181,32 @@ async fn arguments_that_are_no_json_have_an_end_on_the_screen_too() {
     let (app, _device) = p.echo().await;
     script(
         &model,
-        [Answer::new().and_call_in_pieces(ECHO_ALIAS, ["{\"text\": ", "oops"]), Answer::text("Sorry.")],
+        [
+            ScriptedReply::new().and_call_in_pieces(ECHO_ALIAS, ["{\"text\": ", "oops"]),
+            ScriptedReply::text("Sorry."),
+        ],
     );
     let told = chunks(&p.user("ada"), asks("go")).await;
     let wrong = one(&told, "tool-output-error")["errorText"].as_str().unwrap();
     assert!(wrong.contains("not JSON"), "{wrong}");
-    assert_eq!((results(&model.seen()[1])[0].as_str(), app.seen("/tool").len()), (wrong, 0));
+    assert_eq!((results(&model.requests()[1])[0].as_str(), app.requests("/tool").len()), (wrong, 0));
 }
 
 #[tokio::test]
 async fn a_tool_that_is_not_there_is_no_call_of_the_client() {
     let (p, model) = with_model(|_| {}).await;
-    script(&model, [Answer::call("rm_rf", json!({})), Answer::text("There is none.")]);
+    script(&model, [ScriptedReply::call("rm_rf", json!({})), ScriptedReply::text("There is none.")]);
     let told = chunks(&p.user("ada"), asks("go")).await;
     assert_eq!(one(&told, "tool-input-available")["providerExecuted"], true);
     assert!(one(&told, "tool-output-error")["errorText"].as_str().unwrap().contains("no tool rm_rf"));
     assert!(of(&told, "data-tool").is_empty());
-    assert_eq!(offered(&model.seen()[0]), Vec::<String>::new());
+    assert_eq!(offered(&model.requests()[0]), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn the_conversation_goes_to_the_model_as_it_was() {
     let (p, model) = with_model(|config| "Be kind.".clone_into(&mut config.chat.system)).await;
-    script(&model, [Answer::text("ok")]);
+    script(&model, [ScriptedReply::text("ok")]);
     let image = json!({ "type": "file", "mediaType": "image/png", "url": "data:image/png;base64,AAAA" });
     let body = json!({ "system": "Be brief.", "messages": [
         { "role": "system", "content": "It is 1999." }, says("first"),
@@ -202,7 +214,7 @@ async fn the_conversation_goes_to_the_model_as_it_was() {
         { "id": "m2", "role": "user", "parts": [{ "type": "text", "text": "look" }, image] }] });
     chunks(&p.user("ada"), body).await;
     assert_eq!(
-        model.seen()[0].body["messages"],
+        model.requests()[0].body["messages"],
         json!([{ "role": "system", "content": "Be kind.\n\nBe brief.\n\nIt is 1999." },
             { "role": "user", "content": "first" }, { "role": "assistant", "content": "one" },
             { "role": "user", "content": [{ "type": "text", "text": "look" },
@@ -228,5 +240,5 @@ async fn what_cannot_be_read_is_named_and_asks_no_model() {
     assert!(text.contains("expected `ui` or `v1`"), "{text}");
     ada.clone().header("content-type", "text/plain").post("/api/chat", &asks("x")).await.expect(400);
     ada.send(http::Method::POST, "/api/chat", Some("{".to_owned())).await.expect(400);
-    assert!(model.seen().is_empty());
+    assert!(model.requests().is_empty());
 }

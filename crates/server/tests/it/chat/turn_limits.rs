@@ -4,9 +4,9 @@ use http::Method;
 use serde_json::{Value, json};
 use toolyard_server::{
     auth::Role,
-    config::{Calling, ModelConfig},
+    config::{CallingMode, ModelConfig},
 };
-use toolyard_testkit::model::{Answer, ScriptedModel};
+use toolyard_testkit::model::{ScriptedModel, ScriptedReply};
 
 use super::{Reading, asks, chunks, with, with_model};
 use crate::platform::{Person, Platform, tokens_only};
@@ -23,13 +23,13 @@ fn doors() -> [(&'static str, Value); 3] {
 #[tokio::test]
 async fn answers_at_once_are_bounded_for_each_user() {
     let (p, model) = with_model(|config| config.chat.turns_per_user = 2).await;
-    model.answers([Answer::text("Well").hold(), Answer::text("Well").hold()]);
+    model.queue_replies([ScriptedReply::text("Well").and_hold(), ScriptedReply::text("Well").and_hold()]);
     let ada = p.user("ada");
     let mut first = Reading::begin(&ada, asks("x")).await;
     let second =
         ada.open(Method::POST, "/v1/responses", Some(json!({ "input": "hi", "stream": true }))).await;
     first.until("text-delta").await;
-    model.always(Answer::text("ok"));
+    model.set_default_reply(ScriptedReply::text("ok"));
     for (path, body) in doors() {
         let answer = ada.post(path, &body).await.expect(503);
         assert_eq!(answer.header("retry-after"), "1", "{path}");
@@ -37,9 +37,9 @@ async fn answers_at_once_are_bounded_for_each_user() {
         p.user("bob").post(path, &body).await.expect(200);
     }
     // Who leaves makes room.
-    let left = model.left();
+    let left = model.abandoned();
     drop(second);
-    model.wait_left(left + 1).await;
+    model.wait_abandoned(left + 1).await;
     loop {
         // The turn ends by itself once its reader has gone.
         let answer = ada.post("/api/chat", &asks("x")).await;
@@ -57,7 +57,7 @@ async fn answers_at_once_are_bounded_for_each_user() {
 #[tokio::test]
 async fn answers_in_a_minute_are_bounded_for_each_user() {
     let (p, model) = with_model(|config| config.chat.turns_per_minute = 3).await;
-    model.always(Answer::text("ok"));
+    model.set_default_reply(ScriptedReply::text("ok"));
     for (path, body) in doors() {
         p.user("ada").post(path, &body).await.expect(200);
     }
@@ -101,11 +101,11 @@ async fn chooses(who: &Person<'_>, model: &str) -> bool {
 #[tokio::test]
 async fn the_operators_list_says_which_models_callers_may_choose() {
     let (p, model) = with_model(|config| config.chat.models = vec!["local/ch*p".to_owned()]).await;
-    model.offers(
+    model.serve_path(
         "/v1/models",
         json!({ "object": "list", "data": [{ "id": "scripted" }, { "id": "cheap" }, { "id": "dear" }] }),
     );
-    model.always(Answer::text("ok"));
+    model.set_default_reply(ScriptedReply::text("ok"));
     let ada = p.user("ada");
     let listed = vec!["local/scripted".to_owned(), "local/cheap".to_owned()];
     assert_eq!(names(&ada).await, (listed.clone(), listed));
@@ -135,13 +135,13 @@ async fn the_operators_list_says_which_models_callers_may_choose() {
 async fn without_a_list_what_costs_money_is_only_what_is_listed() {
     let (paid, free) = (ScriptedModel::start().await, ScriptedModel::start().await);
     for model in [&paid, &free] {
-        model.offers("/v1/models", json!({ "object": "list", "data": [{ "id": "listed" }] }));
-        model.always(Answer::text("ok"));
+        model.serve_path("/v1/models", json!({ "object": "list", "data": [{ "id": "listed" }] }));
+        model.set_default_reply(ScriptedReply::text("ok"));
     }
     let place = |model: &ScriptedModel, key: Option<&str>| ModelConfig {
         url: Some(format!("{}/v1", model.url())),
         key_env: key.map(str::to_owned),
-        calling: Some(Calling::Native),
+        calling: Some(CallingMode::Native),
         ..ModelConfig::default()
     };
     let (paid, free) = (place(&paid, Some("UPSTREAM_KEY")), place(&free, None));
@@ -168,7 +168,10 @@ async fn without_a_list_what_costs_money_is_only_what_is_listed() {
 #[tokio::test]
 async fn callers_who_may_not_choose_see_the_one_model() {
     let (p, model) = with_model(|config| config.chat.callers_choose_model = false).await;
-    model.offers("/v1/models", json!({ "object": "list", "data": [{ "id": "scripted" }, { "id": "dear" }] }));
+    model.serve_path(
+        "/v1/models",
+        json!({ "object": "list", "data": [{ "id": "scripted" }, { "id": "dear" }] }),
+    );
     let one = vec!["local/scripted".to_owned()];
     assert_eq!(names(&p.user("ada")).await, (one.clone(), one));
 }

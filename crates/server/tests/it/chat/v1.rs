@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use toolyard_server::auth::Role;
-use toolyard_testkit::{Act, model::Answer};
+use toolyard_testkit::{AppBehavior, model::ScriptedReply};
 
 use super::{ECHO_ALIAS, check::Line, lines, offered, results, script, weather, with, with_model};
 use crate::platform::tokens_only;
@@ -22,7 +22,10 @@ fn line(lines: &[Line], code: char) -> &Value {
 #[tokio::test]
 async fn a_tool_of_the_client_ends_the_answer() {
     let (p, model) = with_model(|_| {}).await;
-    script(&model, [Answer::text("Checking").and_call("weather", json!({ "city": "Oslo" })).usage(10, 5)]);
+    script(
+        &model,
+        [ScriptedReply::text("Checking").and_call("weather", json!({ "city": "Oslo" })).with_usage(10, 5)],
+    );
     let told = lines(&p.user("ada"), with(asks("Oslo?"), json!({ "clientTools": [weather()] }))).await;
     assert_eq!(codes(&told), "f0bcc9ed");
     let called = line(&told, '9');
@@ -39,7 +42,10 @@ async fn a_tool_of_the_client_ends_the_answer() {
 #[tokio::test]
 async fn a_call_goes_back_as_it_was_told() {
     let (p, model) = with_model(|_| {}).await;
-    script(&model, [Answer::call("weather", json!({ "city": "Oslo" })), Answer::text("It is grey.")]);
+    script(
+        &model,
+        [ScriptedReply::call("weather", json!({ "city": "Oslo" })), ScriptedReply::text("It is grey.")],
+    );
     let ada = p.user("ada");
     let told = lines(&ada, with(asks("Oslo?"), json!({ "clientTools": [weather()] }))).await;
     let pending = line(&told, '9').clone();
@@ -50,7 +56,7 @@ async fn a_call_goes_back_as_it_was_told() {
         (line(&told, '0'), line(&told, 'd')["finishReason"].as_str()),
         (&json!("It is grey."), Some("stop"))
     );
-    let asked = model.seen().pop().unwrap();
+    let asked = model.requests().pop().unwrap();
     assert_eq!(results(&asked), [r#"{"sky":"grey"}"#]);
     let called = &asked.body["messages"][2]["tool_calls"][0]["function"];
     assert_eq!(*called, json!({ "name": "weather", "arguments": r#"{"city":"Oslo"}"# }));
@@ -60,10 +66,13 @@ async fn a_call_goes_back_as_it_was_told() {
 async fn a_tool_of_the_server_then_words_are_two_steps_with_the_sum_of_both() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::content(json!({ "sum": 2 })));
+    app.set_behavior(AppBehavior::content(json!({ "sum": 2 })));
     script(
         &model,
-        [Answer::call(ECHO_ALIAS, json!({ "text": "x" })).usage(10, 5), Answer::text("done").usage(20, 1)],
+        [
+            ScriptedReply::call(ECHO_ALIAS, json!({ "text": "x" })).with_usage(10, 5),
+            ScriptedReply::text("done").with_usage(20, 1),
+        ],
     );
     let told = lines(&p.user("ada"), asks("go")).await;
     assert_eq!(codes(&told), "fbcc92aef0ed");
@@ -77,8 +86,11 @@ async fn a_tool_of_the_server_then_words_are_two_steps_with_the_sum_of_both() {
 async fn a_tool_that_fails_is_a_result_and_no_error_of_the_chat() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::Json(200, json!({ "success": false, "error": { "code": "X", "message": "no ink" } })));
-    script(&model, [Answer::call(ECHO_ALIAS, json!({ "text": "x" })), Answer::text("Sorry.")]);
+    app.set_behavior(AppBehavior::Json(
+        200,
+        json!({ "success": false, "error": { "code": "X", "message": "no ink" } }),
+    ));
+    script(&model, [ScriptedReply::call(ECHO_ALIAS, json!({ "text": "x" })), ScriptedReply::text("Sorry.")]);
     let told = lines(&p.user("ada"), asks("go")).await;
     assert_eq!(line(&told, 'a')["result"], json!({ "error": "no ink" }));
     assert_eq!(line(&told, 'd')["finishReason"], "stop");
@@ -88,14 +100,14 @@ async fn a_tool_that_fails_is_a_result_and_no_error_of_the_chat() {
 async fn progress_and_thoughts_have_lines_of_their_own() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::Lines(vec![
+    app.set_behavior(AppBehavior::Lines(vec![
         json!({ "type": "progress", "progress": 1, "total": 2 }),
         json!({ "type": "result", "success": true, "content": "done" }),
     ]));
     app.let_line_through();
     app.let_line_through();
-    let thinks = Answer::new().and_reasoning("hm").and_call(ECHO_ALIAS, json!({ "text": "x" }));
-    script(&model, [thinks, Answer::text("ok")]);
+    let thinks = ScriptedReply::new().and_reasoning("hm").and_call(ECHO_ALIAS, json!({ "text": "x" }));
+    script(&model, [thinks, ScriptedReply::text("ok")]);
     let told = lines(&p.user("ada"), asks("go")).await;
     let progress = told.iter().find(|(_, value)| value[0]["type"] == "progress").unwrap();
     assert_eq!((progress.0, &progress.1[0]["progress"]), ('2', &json!(1.0)));
@@ -106,7 +118,7 @@ async fn progress_and_thoughts_have_lines_of_their_own() {
 async fn an_answer_never_ends_on_a_finished_tool() {
     let (p, model) = with_model(|config| config.chat.steps = 3).await;
     let (_app, _device) = p.echo().await;
-    model.always(Answer::call(ECHO_ALIAS, json!({ "text": "x" })));
+    model.set_default_reply(ScriptedReply::call(ECHO_ALIAS, json!({ "text": "x" })));
     let told = lines(&p.user("ada"), asks("go")).await;
     assert!(codes(&told).ends_with("ef0ed"), "{}", codes(&told));
     assert_eq!(
@@ -118,7 +130,7 @@ async fn an_answer_never_ends_on_a_finished_tool() {
 #[tokio::test]
 async fn a_call_that_was_cut_off_does_not_make_the_client_ask_again() {
     let (p, model) = with_model(|_| {}).await;
-    script(&model, [Answer::call("weather", json!({ "city": "Oslo" })).stops("length")]);
+    script(&model, [ScriptedReply::call("weather", json!({ "city": "Oslo" })).with_stop_reason("length")]);
     let told = lines(&p.user("ada"), with(asks("Oslo?"), json!({ "clientTools": [weather()] }))).await;
     assert!(!codes(&told).contains('9'), "{}", codes(&told));
     assert_eq!(line(&told, 'd')["finishReason"], "length");
@@ -130,9 +142,9 @@ async fn a_call_that_does_not_fit_is_never_told_as_one() {
     script(
         &model,
         [
-            Answer::call("weather", json!({ "city": 5 })).and_call("gone", json!({})),
-            Answer::new().and_call_in_pieces("weather", ["{oops"]),
-            Answer::call("weather", json!({ "city": "Oslo" })),
+            ScriptedReply::call("weather", json!({ "city": 5 })).and_call("gone", json!({})),
+            ScriptedReply::new().and_call_in_pieces("weather", ["{oops"]),
+            ScriptedReply::call("weather", json!({ "city": "Oslo" })),
         ],
     );
     let told = lines(&p.user("ada"), with(asks("Oslo?"), json!({ "clientTools": [weather()] }))).await;
@@ -141,14 +153,14 @@ async fn a_call_that_does_not_fit_is_never_told_as_one() {
         told.iter().filter(|(code, _)| *code == '9').map(|(_, value)| &value["args"]).collect();
     assert_eq!(called, [&json!({ "city": "Oslo" })]);
     let failed = told.iter().filter(|(code, value)| *code == 'a' && value["result"]["error"].is_string());
-    assert_eq!((failed.count(), results(&model.seen()[2]).len()), (3, 3));
+    assert_eq!((failed.count(), results(&model.requests()[2]).len()), (3, 3));
     assert_eq!(line(&told, 'd')["finishReason"], "tool-calls");
 }
 
 #[tokio::test]
 async fn an_error_in_the_middle_is_the_last_line() {
     let (p, model) = with_model(|_| {}).await;
-    script(&model, [Answer::text("Well").hold().and_error(json!({ "message": "overloaded" }))]);
+    script(&model, [ScriptedReply::text("Well").and_hold().and_error(json!({ "message": "overloaded" }))]);
     model.release(1);
     let told = lines(&p.user("ada"), asks("go")).await;
     assert_eq!(told.last().unwrap().0, '3', "{told:?}");
@@ -157,7 +169,7 @@ async fn an_error_in_the_middle_is_the_last_line() {
 #[tokio::test]
 async fn words_that_are_json_come_in_pieces_that_are_not() {
     let (p, model) = with_model(|_| {}).await;
-    script(&model, [Answer::pieces(["[]", "{\"a\":1}", "[not", "5"])]);
+    script(&model, [ScriptedReply::pieces(["[]", "{\"a\":1}", "[not", "5"])]);
     let told = lines(&p.user("ada"), asks("go")).await;
     let texts: String =
         told.iter().filter(|(code, _)| *code == '0').map(|(_, text)| text.as_str().unwrap()).collect();
@@ -176,14 +188,14 @@ fn hustle(more: Value) -> Value {
 #[tokio::test]
 async fn a_key_in_the_body_is_a_credential() {
     let (p, model) = with_model(tokens_only).await;
-    model.always(Answer::text("noon"));
+    model.set_default_reply(ScriptedReply::text("noon"));
     let nobody = p.nobody().header("x-mcp-mode", "true");
     nobody.post("/api/chat", &hustle(json!({}))).await.expect(401);
     nobody.post("/api/chat", &hustle(json!({ "apiKey": "k" }))).await.expect(401);
     nobody.post("/api/chat", &hustle(json!({ "apiKey": "" }))).await.expect(401);
     // Whoever may not ask learns nothing of what is wrong with the request.
     nobody.post("/api/chat", &json!({ "messages": 5 })).await.expect(401);
-    assert!(model.seen().is_empty());
+    assert!(model.requests().is_empty());
     let token = p.token("ada", Role::User);
     let told = lines(&nobody, hustle(json!({ "apiKey": token }))).await;
     assert_eq!((*line(&told, '0')).as_str(), Some("noon"));
@@ -194,7 +206,7 @@ async fn a_key_in_the_body_is_a_credential() {
 #[tokio::test]
 async fn its_rounds_come_back_and_go_on() {
     let (p, model) = with_model(|_| {}).await;
-    model.always(Answer::text("Noon."));
+    model.set_default_reply(ScriptedReply::text("Noon."));
     let flat = json!({ "role": "assistant", "content": "", "parts": [{ "type": "text", "text": "" },
         { "type": "tool-invocation", "toolCallId": "c9", "toolName": "weather", "state": "output-available", "input": { "city": "Oslo" }, "output": { "sky": "grey" } }] });
     let older = json!({ "role": "assistant", "content": "", "toolInvocations": [{ "state": "result", "step": 0, "toolCallId": "c9",
@@ -203,7 +215,7 @@ async fn its_rounds_come_back_and_go_on() {
         let user = json!({ "role": "user", "content": "Oslo?" });
         let told = lines(&p.user("ada"), hustle(json!({ "messages": [user, round] }))).await;
         assert_eq!(codes(&told), "f0ed");
-        assert_eq!(results(model.seen().last().unwrap()), ["{\"sky\":\"grey\"}"]);
+        assert_eq!(results(model.requests().last().unwrap()), ["{\"sky\":\"grey\"}"]);
     }
 }
 
@@ -213,7 +225,7 @@ async fn it_may_choose_among_the_tools() {
     let (_app, _device) = p.echo_like(json!({ "tools": [
         { "name": "echo", "description": "Says it again", "inputSchema": { "type": "object" }, "mentraExtensions": { "category": "media" } },
         { "name": "shout", "description": "Says it loud", "inputSchema": { "type": "object" } }] })).await;
-    model.always(Answer::text("ok"));
+    model.set_default_reply(ScriptedReply::text("ok"));
     let (echo, shout) = ("com_example_echo__echo", "com_example_echo__shout");
     for (more, tools) in [
         (json!({}), vec![echo, shout]),
@@ -225,7 +237,7 @@ async fn it_may_choose_among_the_tools() {
         (json!({ "exactToolNames": ["gone"], "ignoreOtherTools": true }), vec![]),
     ] {
         lines(&p.user("ada"), hustle(with(more.clone(), json!({ "clientTools": [] })))).await;
-        let mut seen = offered(model.seen().last().unwrap());
+        let mut seen = offered(model.requests().last().unwrap());
         seen.sort();
         assert_eq!(seen, tools, "{more}");
     }

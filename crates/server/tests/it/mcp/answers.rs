@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use toolyard_protocol::mcp::meta;
-use toolyard_testkit::Act;
+use toolyard_testkit::AppBehavior;
 
 use super::client::{Ask, LEGACY, MODERN};
 use crate::platform::Platform;
@@ -100,13 +100,13 @@ async fn every_modern_result_has_a_type_and_no_legacy_one_of_a_call() {
     let session = p.user("ada").handshake(LEGACY).await;
     let call = json!({ "name": "com_example_echo__echo", "arguments": { "text": "x" } });
     for act in [
-        Act::reply("ok"),
-        Act::content(json!({ "n": 1 })),
-        Act::Json(500, json!({ "status": "error", "message": "no" })),
-        Act::Json(200, json!({ "content": [], "resultType": "input_required" })),
-        Act::Json(200, json!({ "content": [{ "type": "text", "text": "\"resultType\"" }] })),
+        AppBehavior::reply("ok"),
+        AppBehavior::content(json!({ "n": 1 })),
+        AppBehavior::Json(500, json!({ "status": "error", "message": "no" })),
+        AppBehavior::Json(200, json!({ "content": [], "resultType": "input_required" })),
+        AppBehavior::Json(200, json!({ "content": [{ "type": "text", "text": "\"resultType\"" }] })),
     ] {
-        app.acts(act.clone());
+        app.set_behavior(act.clone());
         let result = p.user("ada").run("com_example_echo__echo", json!({ "text": "x" })).await;
         assert_eq!(result["resultType"], "complete", "{act:?}");
         let result = session.ask("tools/call", call.clone()).await.result();
@@ -129,12 +129,12 @@ async fn an_answer_is_json_unless_something_is_said_before_it() {
         || Ask::call("com_example_echo__echo", json!({ "text": "x" })).meta("progressToken", json!("t"));
     // An app whose JSON spans lines: in a stream it must not.
     let spread = "{\n  \"content\": [\r\n { \"type\": \"text\",\n\"text\": \"a\\nb\" } ]\n}";
-    app.acts(Act::Text(200, "application/json", spread.to_owned()));
+    app.set_behavior(AppBehavior::Text(200, "application/json", spread.to_owned()));
     let answer = p.user("ada").ask(ask()).await;
     assert_eq!(answer.header("content-type"), "application/json");
     assert_eq!(answer.result()["content"], json!([{ "type": "text", "text": "a\nb" }]));
 
-    app.acts(Act::Lines(vec![
+    app.set_behavior(AppBehavior::Lines(vec![
         json!({ "type": "progress", "progress": 1 }),
         json!({ "type": "result", "success": true, "content": "done" }),
     ]));

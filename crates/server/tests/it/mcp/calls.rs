@@ -2,7 +2,7 @@
 
 use http::Method;
 use serde_json::{Value, json};
-use toolyard_testkit::Act;
+use toolyard_testkit::AppBehavior;
 
 use super::client::{Ask, LEGACY};
 use crate::platform::{ECHO, Platform, echo_tool};
@@ -34,12 +34,16 @@ async fn a_result_passes_as_it_came() {
     let bare = format!(
         r#"{{"zeta":[1, 2],"content":{blocks},"structuredContent":{{"b":1e3,"a":-0.0}},"_meta":{{"k":1}}}}"#
     );
-    app.acts(Act::Text(200, "application/json", bare.clone()));
+    app.set_behavior(AppBehavior::Text(200, "application/json", bare.clone()));
     let (modern, legacy) = both(&p).await;
     assert_eq!(legacy, bare);
     assert_eq!(modern, bare.replacen('{', r#"{"resultType":"complete","#, 1));
 
-    app.acts(Act::Text(200, "application/json", format!(r#"{{"success":true,"content":{blocks}}}"#)));
+    app.set_behavior(AppBehavior::Text(
+        200,
+        "application/json",
+        format!(r#"{{"success":true,"content":{blocks}}}"#),
+    ));
     let (modern, legacy) = both(&p).await;
     assert_eq!(legacy, format!(r#"{{"content":{blocks}}}"#));
     assert_eq!(modern, format!(r#"{{"resultType":"complete","content":{blocks}}}"#));
@@ -57,7 +61,11 @@ async fn structured_content_has_a_text_beside_it_and_is_an_object_for_older_clie
         ("true", text("true"), false),
     ] {
         let structured: Value = serde_json::from_str(answer).unwrap();
-        app.acts(Act::Text(200, "application/json", format!(r#"{{"success":true,"content":{answer}}}"#)));
+        app.set_behavior(AppBehavior::Text(
+            200,
+            "application/json",
+            format!(r#"{{"success":true,"content":{answer}}}"#),
+        ));
         let (modern, legacy) = both(&p).await;
         let (modern, legacy): (Value, Value) =
             (serde_json::from_str(&modern).unwrap(), serde_json::from_str(&legacy).unwrap());
@@ -68,7 +76,10 @@ async fn structured_content_has_a_text_beside_it_and_is_an_object_for_older_clie
         assert_eq!(legacy.get("structuredContent"), legacy_too.then_some(&structured), "{answer}");
     }
     // A text of the app's own stays.
-    app.acts(Act::Json(200, json!({ "success": true, "content": "seven", "structuredContent": [7] })));
+    app.set_behavior(AppBehavior::Json(
+        200,
+        json!({ "success": true, "content": "seven", "structuredContent": [7] }),
+    ));
     let (modern, legacy) = both(&p).await;
     let (modern, legacy): (Value, Value) =
         (serde_json::from_str(&modern).unwrap(), serde_json::from_str(&legacy).unwrap());
@@ -82,7 +93,7 @@ async fn what_the_assistant_should_know_travels_in_meta() {
     let (app, _device) = p.echo().await;
     let extensions = json!({ "suggestedFollowUps": ["more"] });
     let said = json!({ "content": [{ "type": "text", "text": "x" }], "_meta": { "k": 1 }, "mentraExtensions": extensions });
-    app.acts(Act::Json(200, said));
+    app.set_behavior(AppBehavior::Json(200, said));
     let (modern, legacy) = both(&p).await;
     for result in [modern, legacy] {
         let result: Value = serde_json::from_str(&result).unwrap();
@@ -99,7 +110,7 @@ async fn arguments_reach_the_app_as_they_came() {
     let body = call().message().to_string().replace(r#"{"text":"x"}"#, arguments);
     let ada = p.user("ada").header("mcp-name", ALIAS);
     ada.ask_raw("tools/call", &body).await.result();
-    let seen = app.seen("/tool");
+    let seen = app.requests("/tool");
     assert_eq!(seen.len(), 1);
     let raw = String::from_utf8(seen[0].raw.to_vec()).unwrap();
     assert!(raw.contains(&format!(r#""arguments":{arguments}"#)), "{raw}");
@@ -121,7 +132,7 @@ async fn no_arguments_are_empty_arguments() {
         let result = p.user("ada").modern("tools/call", params).await.result();
         assert_eq!(result["content"][0]["text"], "ok");
     }
-    assert!(app.seen("/tool").iter().all(|seen| seen.body["arguments"] == json!({})));
+    assert!(app.requests("/tool").iter().all(|seen| seen.body["arguments"] == json!({})));
 }
 
 #[tokio::test]
@@ -129,16 +140,16 @@ async fn a_key_in_meta_makes_a_call_once() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     let keyed = |key: Value| call().meta("toolyard/idempotencyKey", key);
-    app.acts(Act::reply("first"));
+    app.set_behavior(AppBehavior::reply("first"));
     let first = p.user("ada").ask(keyed(json!("k1"))).await.result();
-    app.acts(Act::reply("second"));
+    app.set_behavior(AppBehavior::reply("second"));
     assert_eq!(p.user("ada").ask(keyed(json!("k1"))).await.result(), first);
     let session = p.user("ada").handshake(LEGACY).await;
     let mut params = json!({ "name": ALIAS, "arguments": { "text": "x" } });
     params["_meta"] = json!({ "toolyard/idempotencyKey": "k1" });
     assert_eq!(session.ask("tools/call", params).await.result()["content"][0]["text"], "first");
-    assert_eq!(app.seen("/tool").len(), 1);
-    assert_eq!(app.seen("/tool")[0].headers["idempotency-key"], "k1");
+    assert_eq!(app.requests("/tool").len(), 1);
+    assert_eq!(app.requests("/tool")[0].headers["idempotency-key"], "k1");
 
     let other = Ask::call(ALIAS, json!({ "text": "y" })).meta("toolyard/idempotencyKey", json!("k1"));
     let result = p.user("ada").ask(other).await.result();
@@ -152,7 +163,7 @@ async fn a_key_in_meta_makes_a_call_once() {
         assert!(answer.text.contains("toolyard/idempotencyKey"), "{}", answer.text);
     }
     p.user("ada").ask(keyed(json!("k".repeat(255)))).await.result();
-    assert_eq!(app.seen("/tool").len(), 2);
+    assert_eq!(app.requests("/tool").len(), 2);
 }
 
 #[tokio::test]
@@ -162,7 +173,7 @@ async fn the_trace_in_meta_reaches_the_app_and_the_ledger_knows_the_door() {
     let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     p.user("ada").ask(call().meta("traceparent", json!(parent))).await.result();
     p.user("ada").ask(call().meta("traceparent", json!("nonsense"))).await.result();
-    let seen = app.seen("/tool");
+    let seen = app.requests("/tool");
     let traces: Vec<_> = seen.iter().map(|seen| seen.headers["traceparent"].to_str().unwrap()).collect();
     assert!(
         traces[0].starts_with("00-4bf92f3577b34da6a3ce929d0e0e4736-") && traces[0] != parent,

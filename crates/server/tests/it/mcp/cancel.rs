@@ -1,7 +1,7 @@
 //! Clients that want no answer any more, and clients that are gone: the app hears of it, and the ledger.
 
 use serde_json::{Value, json};
-use toolyard_testkit::{Act, FakeApp};
+use toolyard_testkit::{AppBehavior, FakeApp};
 
 use super::{
     client::{Ask, LEGACY, soon},
@@ -34,7 +34,10 @@ async fn cancelled(p: &Platform, app: &FakeApp, times: usize) {
 async fn closing_the_stream_cancels() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::Lines(vec![json!({ "type": "progress", "progress": 1 }), json!({ "type": "result" })]));
+    app.set_behavior(AppBehavior::Lines(vec![
+        json!({ "type": "progress", "progress": 1 }),
+        json!({ "type": "result" }),
+    ]));
     app.let_line_through();
     let mut events = p.user("ada").stream(call()).await;
     assert_eq!(events.message().await["method"], "notifications/progress");
@@ -46,14 +49,14 @@ async fn closing_the_stream_cancels() {
 async fn leaving_before_anything_was_said_cancels() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::Hang);
+    app.set_behavior(AppBehavior::Hang);
     let session = p.user("ada").handshake(LEGACY).await;
     let ada = p.user("ada");
     for (times, legacy) in [(1, false), (2, true)] {
         tokio::select! {
             answer = ada.ask(call()), if !legacy => panic!("{answer:?}"),
             answer = session.ask("tools/call", params()), if legacy => panic!("{answer:?}"),
-            _ = soon(app.wait_seen("/tool", times)) => {}
+            _ = soon(app.wait_requests("/tool", times)) => {}
         }
         cancelled(&p, &app, times).await;
     }
@@ -63,12 +66,12 @@ async fn leaving_before_anything_was_said_cancels() {
 async fn a_session_cancels_by_a_message() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::Hang);
+    app.set_behavior(AppBehavior::Hang);
     let (session, other) = (p.user("ada").handshake(LEGACY).await, p.user("ada").handshake(LEGACY).await);
     let ask = |id: Value| session.person.ask(Ask::legacy("tools/call", params()).id(id));
     let cancel = |id: Value| json!({ "requestId": id, "reason": "the user is tired of it" });
     let (one, two, ()) = tokio::join!(ask(json!("one")), ask(json!(2)), async {
-        soon(app.wait_seen("/tool", 2)).await;
+        soon(app.wait_requests("/tool", 2)).await;
         // Nothing of this means one of the two.
         for id in [json!("2"), json!(1), json!("three"), Value::Null] {
             assert_eq!(session.tell("notifications/cancelled", cancel(id)).await, 202);
@@ -93,10 +96,10 @@ async fn a_session_cancels_by_a_message() {
 async fn the_end_of_a_session_cancels_what_it_asked_for() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::Hang);
+    app.set_behavior(AppBehavior::Hang);
     let (session, other) = (p.user("ada").handshake(LEGACY).await, p.user("ada").handshake(LEGACY).await);
     let (answer, ()) = tokio::join!(session.ask("tools/call", params()), async {
-        soon(app.wait_seen("/tool", 1)).await;
+        soon(app.wait_requests("/tool", 1)).await;
         other.person.delete("/mcp").await.expect(204);
         other.person.delete("/mcp").await.expect(404);
         session.person.delete("/mcp").await.expect(204);
@@ -109,13 +112,13 @@ async fn the_end_of_a_session_cancels_what_it_asked_for() {
 async fn a_socket_cancels_by_a_message_and_hears_no_answer() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::Hang);
+    app.set_behavior(AppBehavior::Hang);
     let mut line = Line::of(&p, "ada").await;
     line.ask(Ask::legacy("initialize", super::client::hello(LEGACY)).id("hello")).await;
     // One of each era.
     line.send(&call().id("one")).await;
     line.send(&Ask::legacy("tools/call", params()).id(2)).await;
-    soon(app.wait_seen("/tool", 2)).await;
+    soon(app.wait_requests("/tool", 2)).await;
     for id in [json!("2"), json!(1), Value::Null] {
         line.cancel(id).await;
     }
@@ -124,7 +127,7 @@ async fn a_socket_cancels_by_a_message_and_hears_no_answer() {
     line.cancel(2).await;
     cancelled(&p, &app, 2).await;
     // The id is free again, and the line works.
-    app.acts(Act::reply("ok"));
+    app.set_behavior(AppBehavior::reply("ok"));
     let answer = line.ask(call().id("one")).await;
     assert_eq!(answer["result"]["content"][0]["text"], "ok");
     assert!(line.unasked().is_empty(), "{:?}", line.unasked());
@@ -134,12 +137,12 @@ async fn a_socket_cancels_by_a_message_and_hears_no_answer() {
 async fn a_socket_that_vanishes_cancels_everything() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::Hang);
+    app.set_behavior(AppBehavior::Hang);
     let mut line = Line::of(&p, "ada").await;
     for id in 0..3 {
         line.send(&call().id(id)).await;
     }
-    soon(app.wait_seen("/tool", 3)).await;
+    soon(app.wait_requests("/tool", 3)).await;
     drop(line);
     cancelled(&p, &app, 3).await;
 }

@@ -46,7 +46,7 @@ impl Ask {
             "resources/read" => ask.params["uri"].as_str(),
             _ => None,
         };
-        let named = named.map(|name| toolyard_protocol::mcp::header::encode(name).into_owned());
+        let named = named.map(|name| toolyard_protocol::mcp::header::encode_header(name).into_owned());
         match named {
             Some(name) => ask.with("mcp-name", &name),
             None => ask,
@@ -201,13 +201,13 @@ impl Answer {
 pub(crate) struct Events {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
-    lines: toolyard_net::Lines,
+    lines: toolyard_net::ResponseLines,
 }
 
 impl Events {
-    fn of(response: toolyard_net::Response) -> Self {
+    fn of(response: toolyard_net::HttpResponse) -> Self {
         let (status, headers) = (response.status, response.headers.clone());
-        Self { status, headers, lines: response.lines(4 * 1024 * 1024, 64 * 1024 * 1024) }
+        Self { status, headers, lines: response.into_lines(4 * 1024 * 1024, 64 * 1024 * 1024) }
     }
 
     /// The next line as it stands; none at the end.

@@ -1,7 +1,7 @@
 //! Calls that fail: what the protocol is told, and what the model.
 
 use serde_json::{Value, json};
-use toolyard_testkit::Act;
+use toolyard_testkit::AppBehavior;
 
 use super::client::{Ask, LEGACY};
 use crate::platform::{ECHO, Platform, echo_tool};
@@ -65,7 +65,7 @@ async fn unknown_tools_and_malformed_calls_are_errors_of_the_protocol() {
             assert_eq!(answer.json()["id"], 1);
         }
     }
-    assert!(app.seen("/tool").is_empty());
+    assert!(app.requests("/tool").is_empty());
 }
 
 #[tokio::test]
@@ -92,7 +92,7 @@ async fn bad_arguments_are_told_to_the_model() {
         assert_eq!((code.as_str(), retryable), ("INVALID_ARGUMENTS", false), "{arguments}");
         assert!(said.contains(words), "{words} in {said}");
     }
-    assert!(app.seen("/tool").is_empty());
+    assert!(app.requests("/tool").is_empty());
 }
 
 #[tokio::test]
@@ -100,21 +100,29 @@ async fn what_goes_wrong_in_an_app_is_told_to_the_model() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     for (act, code, words) in [
-        (Act::Json(500, json!({ "status": "error", "message": "no milk" })), "EXECUTION_ERROR", "no milk"),
         (
-            Act::Json(
+            AppBehavior::Json(500, json!({ "status": "error", "message": "no milk" })),
+            "EXECUTION_ERROR",
+            "no milk",
+        ),
+        (
+            AppBehavior::Json(
                 200,
                 json!({ "success": false, "error": { "code": "HANDLER_ERROR", "message": "broke" } }),
             ),
             "HANDLER_ERROR",
             "broke",
         ),
-        (Act::Json(200, json!({ "status": "success", "reply": null })), "TOOL_NOT_HANDLED", "does not know"),
-        (Act::Text(500, "text/html", "<pre>".into()), "HTTP_ERROR", "500"),
-        (Act::Text(200, "text/html", "<pre>".into()), "INVALID_RESPONSE", "no tool result"),
-        (Act::Cut, "INVALID_RESPONSE", "broke off"),
+        (
+            AppBehavior::Json(200, json!({ "status": "success", "reply": null })),
+            "TOOL_NOT_HANDLED",
+            "does not know",
+        ),
+        (AppBehavior::Text(500, "text/html", "<pre>".into()), "HTTP_ERROR", "500"),
+        (AppBehavior::Text(200, "text/html", "<pre>".into()), "INVALID_RESPONSE", "no tool result"),
+        (AppBehavior::Cut, "INVALID_RESPONSE", "broke off"),
     ] {
-        app.acts(act.clone());
+        app.set_behavior(act.clone());
         let (told, retryable, said) = told(&p, json!({ "text": "x" })).await;
         assert_eq!((told.as_str(), retryable), (code, false), "{act:?}");
         assert!(said.contains(words), "{words} in {said}");
@@ -129,7 +137,7 @@ async fn a_result_that_says_it_failed_passes_as_it_came() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     let failed = json!({ "content": [{ "type": "text", "text": "no milk" }], "isError": true, "x": 1 });
-    app.acts(Act::Json(200, failed.clone()));
+    app.set_behavior(AppBehavior::Json(200, failed.clone()));
     let mut result = p.user("ada").run(ALIAS, json!({ "text": "x" })).await;
     assert_eq!(result.as_object_mut().unwrap().remove("resultType"), Some(json!("complete")));
     assert_eq!(result, failed);
@@ -142,14 +150,14 @@ async fn what_the_platform_does_not_allow_is_told_to_the_model() {
     let (code, retryable, said) = told(&p, json!({ "text": "x" })).await;
     assert_eq!((code.as_str(), retryable), ("DENIED", false));
     assert!(said.contains("com.example.echo:echo"), "{said}");
-    assert!(app.seen("/tool").is_empty());
+    assert!(app.requests("/tool").is_empty());
 }
 
 #[tokio::test]
 async fn too_late_and_too_often_are_told_to_the_model() {
     let p = Platform::with(|config| config.calls.timeout_ms = 50).await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::Hang);
+    app.set_behavior(AppBehavior::Hang);
     let (code, retryable, said) = told(&p, json!({ "text": "x" })).await;
     assert_eq!((code.as_str(), retryable), ("TIMEOUT", false), "{said}");
     app.wait_cancelled(2).await;
@@ -174,11 +182,11 @@ async fn an_answer_against_its_own_schema_is_told_to_the_model() {
     tool["outputSchema"] =
         json!({ "type": "object", "required": ["n"], "properties": { "n": { "type": "integer" } } });
     let (app, _device) = p.echo_like(json!({ "tools": [tool] })).await;
-    app.acts(Act::content(json!({ "n": 1 })));
+    app.set_behavior(AppBehavior::content(json!({ "n": 1 })));
     let result = p.user("ada").run(ALIAS, json!({ "text": "x" })).await;
     assert_eq!(result["structuredContent"], json!({ "n": 1 }));
     for wrong in [json!({ "n": "one" }), json!({}), json!("text")] {
-        app.acts(Act::content(wrong.clone()));
+        app.set_behavior(AppBehavior::content(wrong.clone()));
         let (code, _, said) = told(&p, json!({ "text": "x" })).await;
         assert_eq!(code, "INVALID_RESPONSE", "{wrong}: {said}");
     }

@@ -76,10 +76,10 @@ async fn every_name_is_one_that_every_client_takes_and_both_names_can_be_called(
         assert!(apps.contains(&package) && locals.contains(&local), "{canonical}");
         let app = &fakes[apps.iter().position(|app| *app == package).unwrap()];
         for name in [alias, canonical] {
-            let before = app.seen("/tool").len();
+            let before = app.requests("/tool").len();
             let result = p.user("ada").run(name, json!({ "text": "x" })).await;
             assert_eq!(result["content"][0]["text"], "ok", "{name}");
-            assert_eq!(app.seen("/tool")[before].body["name"], local);
+            assert_eq!(app.requests("/tool")[before].body["name"], local);
         }
     }
 }

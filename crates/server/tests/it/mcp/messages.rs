@@ -94,7 +94,7 @@ async fn batches_are_refused_in_both_eras() {
         assert_eq!(answer.refusal(), (400, -32600), "{}", answer.text);
         assert!(answer.json().get("id").is_none());
     }
-    assert!(app.seen("/tool").is_empty());
+    assert!(app.requests("/tool").is_empty());
 }
 
 #[tokio::test]

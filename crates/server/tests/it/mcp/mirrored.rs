@@ -59,7 +59,7 @@ async fn what_headers_and_arguments_say_must_agree() {
         assert_eq!(answer.refusal(), (400, -32020), "{about}: {}", answer.text);
         assert_eq!(answer.json()["id"], 1);
     }
-    assert_eq!(app.seen("/tool").len(), times, "what was refused did not run");
+    assert_eq!(app.requests("/tool").len(), times, "what was refused did not run");
     // What the schema does not allow is told in the words of the schema.
     let odd =
         p.user("ada").ask(Ask::call(ALIAS, json!({ "region": [1] })).with("mcp-param-region", "x")).await;
@@ -73,7 +73,7 @@ async fn older_clients_know_nothing_of_it() {
     let session = p.user("ada").handshake(LEGACY).await;
     let params = json!({ "name": ALIAS, "arguments": { "region": "us-west1" } });
     assert!(session.ask("tools/call", params).await.result()["isError"].is_null());
-    assert_eq!(app.seen("/tool").len(), 1);
+    assert_eq!(app.requests("/tool").len(), 1);
 }
 
 #[tokio::test]

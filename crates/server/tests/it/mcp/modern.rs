@@ -82,7 +82,7 @@ async fn headers_say_the_same_as_the_body() {
         ada.ask(call().instead(header, &encoded(value.as_bytes()))).await.result();
         ada.ask(call().instead(header, &format!(" \t{value}  "))).await.result();
     }
-    assert_eq!(app.seen("/tool").len(), 6, "what was refused did not run");
+    assert_eq!(app.requests("/tool").len(), 6, "what was refused did not run");
 }
 
 #[tokio::test]

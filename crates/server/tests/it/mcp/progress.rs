@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use toolyard_testkit::{Act, FakeApp};
+use toolyard_testkit::{AppBehavior, FakeApp};
 
 use super::{
     client::{Ask, LEGACY},
@@ -20,7 +20,7 @@ fn call(token: Value) -> Ask {
 fn says(app: &FakeApp, mut lines: Vec<Value>) {
     lines.push(json!({ "type": "result", "success": true, "content": "done" }));
     lines.iter().for_each(|_| app.let_line_through());
-    app.acts(Act::Lines(lines));
+    app.set_behavior(AppBehavior::Lines(lines));
 }
 
 fn line(progress: impl Into<Value>) -> Value {
@@ -92,7 +92,7 @@ async fn what_is_said_in_one_breath_with_the_answer_is_not_lost() {
     let result = json!({ "type": "result", "success": true, "content": "done" });
     // One piece, so that the app's progress and its result are there in the same moment.
     let whole = format!("{}\n{}\n{result}\n", line(1), line(2));
-    app.acts(Act::Text(200, "application/x-ndjson", whole));
+    app.set_behavior(AppBehavior::Text(200, "application/x-ndjson", whole));
     for round in 0..20 {
         let mut events = p.user("ada").stream(call(json!(round))).await;
         assert_eq!(events.headers["content-type"], "text/event-stream", "round {round}");
@@ -165,13 +165,13 @@ async fn a_failure_comes_last_as_well() {
     let (app, _device) = p.echo().await;
     let failed =
         json!({ "type": "result", "success": false, "error": { "code": "HANDLER_ERROR", "message": "no" } });
-    app.acts(Act::Lines(vec![line(1), failed]));
+    app.set_behavior(AppBehavior::Lines(vec![line(1), failed]));
     (0..2).for_each(|_| app.let_line_through());
     let messages = p.user("ada").stream(call(json!("t"))).await.rest().await;
     assert_eq!(messages.len(), 2);
     assert_eq!(messages[1]["result"]["_meta"]["toolyard/error"]["code"], "HANDLER_ERROR");
     // Lines that end without a result.
-    app.acts(Act::Lines(vec![line(1)]));
+    app.set_behavior(AppBehavior::Lines(vec![line(1)]));
     app.let_line_through();
     let messages = p.user("ada").stream(call(json!("t"))).await.rest().await;
     assert_eq!(messages.last().unwrap()["result"]["_meta"]["toolyard/error"]["code"], "INVALID_RESPONSE");

@@ -37,7 +37,7 @@ async fn a_resource_that_is_not_there_is_told_in_the_words_of_the_era() {
             assert_eq!(answer.json()["error"]["data"], json!({ "uri": shown }), "{}", answer.text);
         }
     }
-    assert!(app.seen("/tool").is_empty());
+    assert!(app.requests("/tool").is_empty());
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::{Error, Message, client::IntoClientRequest as _};
 use toolyard_protocol::mcp::meta;
-use toolyard_testkit::Act;
+use toolyard_testkit::AppBehavior;
 
 use super::{
     client::{Ask, LEGACY, MODERN, hello, soon},
@@ -73,7 +73,7 @@ async fn both_eras_speak_on_one_socket() {
     assert_eq!(code(&line.ask(Ask::legacy("server/discover", json!({})).id(7)).await), -32601);
 
     let call = json!({ "name": ALIAS, "arguments": { "text": "x" } });
-    app.acts(Act::Text(
+    app.set_behavior(AppBehavior::Text(
         200,
         "application/json",
         "{\n\"content\":\r\n[{\"type\":\"text\",\n\"text\":\"a\\nb\"}] }".into(),
@@ -198,20 +198,20 @@ async fn so_many_requests_are_under_way_at_once() {
     })
     .await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::Hang);
+    app.set_behavior(AppBehavior::Hang);
     let mut line = Line::of(&p, "ada").await;
     let call = |id: i32| Ask::call(ALIAS, json!({ "text": "x" })).id(id);
     for id in 0..256 {
         line.send(&call(id)).await;
     }
-    soon(app.wait_seen("/tool", 256)).await;
+    soon(app.wait_requests("/tool", 256)).await;
     assert_eq!(code(&line.ask(call(256)).await), -32603);
     assert_eq!(code(&line.ask(call(7)).await), -32603);
     assert_eq!(code(&line.ask(discover("d")).await), -32603);
     // One that goes makes room.
     line.cancel(7).await;
     assert_eq!(line.ask(discover("d")).await["result"]["resultType"], "complete");
-    assert_eq!(app.seen("/tool").len(), 256);
+    assert_eq!(app.requests("/tool").len(), 256);
     drop(line);
     soon(app.wait_cancelled(256)).await;
 }
@@ -220,11 +220,13 @@ async fn so_many_requests_are_under_way_at_once() {
 async fn an_id_that_is_in_use_cannot_be_used_again() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::Lines(vec![json!({ "type": "result", "success": true, "content": "done" })]));
+    app.set_behavior(AppBehavior::Lines(vec![
+        json!({ "type": "result", "success": true, "content": "done" }),
+    ]));
     let mut line = Line::of(&p, "ada").await;
     let call = Ask::call(ALIAS, json!({ "text": "x" })).id(5);
     line.send(&call).await;
-    soon(app.wait_seen("/tool", 1)).await;
+    soon(app.wait_requests("/tool", 1)).await;
     assert_eq!(code(&line.ask(call).await), -32600);
     app.let_line_through();
     assert_eq!(line.answer(5).await["result"]["content"][0]["text"], "done");

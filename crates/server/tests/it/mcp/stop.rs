@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use toolyard_protocol::mcp::meta;
-use toolyard_testkit::Act;
+use toolyard_testkit::AppBehavior;
 
 use super::{
     client::{Ask, LEGACY, hello, soon},
@@ -44,13 +44,15 @@ async fn listeners_are_answered_and_their_streams_end() {
 async fn calls_under_way_finish_and_new_ones_are_not_begun() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
-    app.acts(Act::Lines(vec![json!({ "type": "result", "success": true, "content": "done" })]));
+    app.set_behavior(AppBehavior::Lines(vec![
+        json!({ "type": "result", "success": true, "content": "done" }),
+    ]));
     let call = |id: &str| Ask::call("com_example_echo__echo", json!({ "text": "x" })).id(id);
     let mut line = Line::of(&p, "ada").await;
     line.send(&call("socket")).await;
     let ada = p.user("ada");
     let (answer, ()) = tokio::join!(ada.ask(call("http")), async {
-        soon(app.wait_seen("/tool", 2)).await;
+        soon(app.wait_requests("/tool", 2)).await;
         p.begin_stop();
         let late = line.ask(call("late")).await;
         assert_eq!(
@@ -63,7 +65,7 @@ async fn calls_under_way_finish_and_new_ones_are_not_begun() {
     assert_eq!(answer.result()["content"][0]["text"], "done");
     assert_eq!(line.answer("socket").await["result"]["content"][0]["text"], "done");
     assert_eq!(line.closed().await, Some(1001));
-    assert_eq!(app.seen("/tool").len(), 2);
+    assert_eq!(app.requests("/tool").len(), 2);
     soon(p.stop()).await;
 }
 

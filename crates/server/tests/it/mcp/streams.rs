@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::{Value, json};
 use toolyard_server::auth::Role;
-use toolyard_testkit::Act;
+use toolyard_testkit::AppBehavior;
 
 use super::{
     client::{Ask, LEGACY, hello, soon},
@@ -109,7 +109,7 @@ async fn a_silent_stream_says_that_it_is_alive() {
     let mut listening = p.user("ada").listen(1, json!({})).await;
     let mut session = p.user("ada").handshake(LEGACY).await.get().await;
     assert_eq!(session.line().await.unwrap(), ": alive");
-    app.acts(Act::Lines(vec![json!({ "type": "progress", "progress": 1 }), Value::Null]));
+    app.set_behavior(AppBehavior::Lines(vec![json!({ "type": "progress", "progress": 1 }), Value::Null]));
     app.let_line_through();
     let call = Ask::call("com_example_echo__echo", json!({ "text": "x" })).meta("progressToken", json!(1));
     let mut working = p.user("ada").stream(call).await;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use toolyard_server::auth::Role;
-use toolyard_trust::{Ground, Pin, Status, judge};
+use toolyard_trust::{RootPin, TrustContext, TrustStatus, judge_manifest};
 
 use super::{curating, hidden, install, key, plugin, read, signed, with, yard};
 use crate::platform::{Platform, tokens_only};
@@ -34,15 +34,16 @@ async fn from_signing_to_a_client_that_pins_the_root() {
 
     // A client far away: it knows the root key, and nothing else.
     let now = "2026-01-02T00:00:00Z".parse().unwrap();
-    let pin = Pin::new(key(1).public());
+    let pin = RootPin::new(key(1).public_key());
     let (keys, pin) =
         pin.accept_keys(&p.nobody().get("/api/plugins/keys").await.expect(200).text, now).unwrap();
     let list = p.nobody().get("/api/plugins/revocations").await.expect(200).text;
     let (revocations, _) = pin.accept_revocations(&list, now).unwrap();
-    let manifest = toolyard_protocol::plugin::Manifest::read(fetched.text.as_bytes()).unwrap();
+    let manifest = toolyard_protocol::plugin::Manifest::parse(fetched.text.as_bytes()).unwrap();
     let allowed = Default::default();
-    let ground = Ground { keys: &keys, revocations: &revocations, allowed: &allowed, pinned: None, now };
-    assert!(matches!(judge(&manifest, &ground).unwrap().status, Status::Signed { .. }));
+    let ground =
+        TrustContext { keys: &keys, revocations: &revocations, allowed: &allowed, pinned: None, now };
+    assert!(matches!(judge_manifest(&manifest, &ground).unwrap().status, TrustStatus::Signed { .. }));
 }
 
 #[tokio::test]

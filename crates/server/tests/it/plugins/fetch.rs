@@ -37,7 +37,7 @@ async fn a_declared_host_is_called_over_https() {
     let expected =
         json!({ "status": 200, "url": "https://api.example.com/v1/today?at=7", "weather": "fine" });
     assert_eq!(result["structuredContent"], expected, "{result}");
-    let heads = server.heads();
+    let heads = server.request_heads();
     assert_eq!(heads.len(), 1);
     assert!(heads[0].starts_with("GET /v1/today?at=7 HTTP/1.1\r\n"), "{}", heads[0]);
     assert!(
@@ -51,7 +51,7 @@ async fn a_declared_host_is_called_over_https() {
         let said = refused["content"][0]["text"].as_str().unwrap();
         assert!(said.contains("not among the hosts"), "{other}: {said}");
     }
-    assert_eq!(server.heads().len(), 1);
+    assert_eq!(server.request_heads().len(), 1);
 }
 
 #[tokio::test]
@@ -60,5 +60,5 @@ async fn a_certificate_that_is_not_believed_ends_it() {
     let (p, _device) = yard(&server, other.root.clone()).await;
     let answer = p.user("ada").call(TOOL, json!({ "url": "https://api.example.com/" })).await.expect(200);
     assert!(answer.text.contains("TLS") || answer.text.contains("certificate"), "{}", answer.text);
-    assert!(server.heads().is_empty());
+    assert!(server.request_heads().is_empty());
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use toolyard_server::config::AllowUnsigned;
-use toolyard_trust::hash;
+use toolyard_trust::manifest_hash;
 
 use super::{Rooted, entry, plugin, read, signed, with};
 use crate::platform::Person;
@@ -32,7 +32,7 @@ async fn a_plugin_of_another_signer_does_not_find_what_the_first_one_kept() {
     let newer = with(unsigned.clone(), "version", json!("1.1.0"));
     let allowed = [&unsigned, &newer].map(|manifest| AllowUnsigned {
         id: "com.example.x".parse().unwrap(),
-        hash: hash(&read(manifest)).unwrap(),
+        hash: manifest_hash(&read(manifest)).unwrap(),
     });
     let (p, _device) = rooted.start(|config| config.plugins.allow_unsigned = allowed.to_vec()).await;
     let ada = p.user("ada");

@@ -1,7 +1,7 @@
 //! Keys that change: a new list signed by the root, a new root, lists that are not taken.
 
 use serde_json::{Value, json};
-use toolyard_server::{Server, World, config::Config};
+use toolyard_server::{Server, ServerDependencies, config::Config};
 use toolyard_trust::{KeyEntry, hand_over};
 
 use super::{Rooted, curating, entry, hidden, install, key, plugin, signed};
@@ -45,7 +45,7 @@ async fn a_new_root_by_the_word_of_the_old_one() {
     install(&p.user("ada"), &signed(&simple("com.example.x", "do_it"), 1)).await.expect(201);
     rooted.keys(2, 8, vec![entry(1)], vec![]);
     p.nobody().post("/api/plugins/reload", &json!({})).await.expect(409);
-    let handover = hand_over(&key(9), &key(8).public(), "2026-01-01T00:00:00Z".parse().unwrap()).unwrap();
+    let handover = hand_over(&key(9), &key(8).public_key(), "2026-01-01T00:00:00Z".parse().unwrap()).unwrap();
     rooted.keys(2, 8, vec![entry(1), entry(2)], vec![handover]);
     p.nobody().post("/api/plugins/reload", &json!({})).await.expect(200);
     p.user("ada").call(TOOL, json!({})).await.expect(200);
@@ -109,19 +109,23 @@ async fn settings_that_do_not_fit_are_told_at_the_start() {
         config.server.listen = ([127, 0, 0, 1], 0).into();
         config.store.path = folder.path().join("t.db");
         change(&mut config);
-        Server::start(config, World::default()).await.err().expect("it does not start").to_string()
+        Server::start(config, ServerDependencies::default())
+            .await
+            .err()
+            .expect("it does not start")
+            .to_string()
     };
     let cases: [Case<'_>; 10] = [
         (&|c| c.plugins.keys_file = Some("keys.json".into()), "root_key"),
         (&|c| c.plugins.root_key = Some("nonsense".to_owned()), "plugins.root_key"),
-        (&|c| c.plugins.root_key = Some(key(9).public().to_pem()), "alone"),
+        (&|c| c.plugins.root_key = Some(key(9).public_key().to_pem()), "alone"),
         (&|c| c.plugins.curator_key_env = Some("NOT_SET".to_owned()), "NOT_SET is not set"),
         (&|c| c.plugins.curator_key_file = Some("/nowhere/key".into()), "/nowhere/key"),
         (&|c| c.plugins.revocations_file = Some("r.json".into()), "keys_file"),
         (
             &|c| {
                 rooted.configure(c);
-                c.plugins.root_key = Some(key(8).public().to_pem());
+                c.plugins.root_key = Some(key(8).public_key().to_pem());
             },
             "not the pinned root",
         ),
@@ -135,7 +139,7 @@ async fn settings_that_do_not_fit_are_told_at_the_start() {
         (
             &|c| {
                 curating(c);
-                c.plugins.root_key = Some(key(9).public().to_pem());
+                c.plugins.root_key = Some(key(9).public_key().to_pem());
             },
             "not the key with which",
         ),

@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use toolyard_protocol::plugin::Manifest;
 use toolyard_server::config::Config;
-use toolyard_trust::{KeyEntry, KeyList, Revocations, SecretKey, sign};
+use toolyard_trust::{KeyEntry, KeyList, RevocationList, SecretKey, sign_manifest};
 
 use crate::platform::{Answer, Device, Person, Platform};
 
@@ -58,12 +58,12 @@ fn with(mut manifest: Value, member: &str, value: Value) -> Value {
 }
 
 fn read(manifest: &Value) -> Manifest {
-    Manifest::read(manifest.to_string().as_bytes()).unwrap()
+    Manifest::parse(manifest.to_string().as_bytes()).unwrap()
 }
 
 /// Signed with the key of that number.
 pub(crate) fn signed(manifest: &Value, number: u8) -> Value {
-    serde_json::from_str(&sign(&read(manifest), &key(number)).unwrap()).unwrap()
+    serde_json::from_str(&sign_manifest(&read(manifest), &key(number)).unwrap()).unwrap()
 }
 
 /// Ada installs it and agrees to all that it asks for.
@@ -105,13 +105,13 @@ impl Rooted {
         std::fs::write(self.file("keys.json"), list.sign(&key(root)).unwrap()).unwrap();
     }
 
-    fn revocations(&self, root: u8, list: &Revocations) {
+    fn revocations(&self, root: u8, list: &RevocationList) {
         std::fs::write(self.file("revocations.json"), list.sign(&key(root)).unwrap()).unwrap();
     }
 
     fn configure(&self, config: &mut Config) {
         config.plugins.enabled = true;
-        config.plugins.root_key = Some(key(9).public().to_pem());
+        config.plugins.root_key = Some(key(9).public_key().to_pem());
         config.plugins.keys_file = Some(self.file("keys.json"));
     }
 
@@ -127,5 +127,5 @@ impl Rooted {
 }
 
 fn entry(number: u8) -> KeyEntry {
-    KeyEntry::new(key(number).public(), format!("key {number}"))
+    KeyEntry::new(key(number).public_key(), format!("key {number}"))
 }

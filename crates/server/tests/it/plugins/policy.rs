@@ -41,7 +41,7 @@ async fn a_curator_says_with_which_key_it_signs_and_which_lists_are_in_force() {
     p.nobody().get("/api/plugins/policy").await.expect(401);
     let cleo = p.bearer(&p.token("cleo", Role::Curator));
     let policy = cleo.get("/api/plugins/policy").await.expect(200).json();
-    let public = key(1).public();
+    let public = key(1).public_key();
     assert_eq!((&policy["enabled"], &policy["limits"]["perUser"]), (&json!(true), &json!(3)));
     assert_eq!(policy["rootKey"], String::from(public.clone()));
     assert_eq!(policy["curator"], json!({ "name": "Cleo", "keyId": public.id() }));

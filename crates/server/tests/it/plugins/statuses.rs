@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use toolyard_protocol::UserId;
 use toolyard_server::config::AllowUnsigned;
-use toolyard_trust::{KeyEntry, PublicKey, Revocations, RevokedPlugin, hash};
+use toolyard_trust::{KeyEntry, PublicKey, RevocationList, RevokedPlugin, manifest_hash};
 
 use super::{Rooted, entry, hidden, install, plugin, read, shown, signed, with, yard};
 use crate::platform::Platform;
@@ -41,7 +41,8 @@ async fn what_was_installed_is_not_run_when_the_operator_takes_it_back() {
 #[tokio::test]
 async fn unsigned_is_refused_unless_that_very_content_is_allowed() {
     let asks = with(simple(), "permissions", json!({ "clock": true }));
-    let allowed = AllowUnsigned { id: "com.example.x".parse().unwrap(), hash: hash(&read(&asks)).unwrap() };
+    let allowed =
+        AllowUnsigned { id: "com.example.x".parse().unwrap(), hash: manifest_hash(&read(&asks)).unwrap() };
     let (p, _device) = yard(|config| config.plugins.allow_unsigned = vec![allowed]).await;
     let ada = p.user("ada");
     let refused = install(&ada, &simple()).await.expect(403);
@@ -75,7 +76,7 @@ async fn tampered(change: impl FnOnce(&mut String)) -> (Platform, String) {
     install(&p.user("ada"), &signed(&simple(), 1)).await.expect(201);
     p.user("ada").call(TOOL, json!({})).await.expect(200);
     let (ada, id): (UserId, _) = ("ada".parse().unwrap(), "com.example.x".parse().unwrap());
-    let mut row = p.state.stores.plugins.plugin(&ada, &id).await.unwrap().unwrap();
+    let mut row = p.state.stores.plugins.find_installed(&ada, &id).await.unwrap().unwrap();
     change(&mut row.manifest);
     p.state.stores.plugins.put_plugin(&ada, &row, 9).await.unwrap();
     // The view still has the tool: the load before the call finds out.
@@ -161,7 +162,7 @@ async fn the_older_form_runs_and_gets_no_permissions() {
 async fn the_older_form_knows_the_time() {
     let text = include_str!("../../../../../examples/plugins/time-older.json");
     let manifest: Value = serde_json::from_str(text).unwrap();
-    let hash = hash(&read(&manifest)).unwrap();
+    let hash = manifest_hash(&read(&manifest)).unwrap();
     let (p, _device) = yard(|config| {
         let id = "dev-time-plugin".parse().unwrap();
         config.plugins.allow_unsigned = vec![AllowUnsigned { id, hash }];
@@ -182,7 +183,7 @@ async fn the_older_form_knows_the_time() {
 async fn revoked_by_the_list_in_the_file() {
     let rooted = Rooted::new();
     rooted.keys(1, 9, vec![entry(1)], vec![]);
-    rooted.revocations(9, &Revocations { number: 1, ..Revocations::default() });
+    rooted.revocations(9, &RevocationList { number: 1, ..RevocationList::default() });
     let (p, _device) =
         rooted.start(|config| config.plugins.revocations_file = Some(rooted.file("revocations.json"))).await;
     let ada = p.user("ada");
@@ -193,7 +194,7 @@ async fn revoked_by_the_list_in_the_file() {
         content_hash: None,
         reason: "a hole".to_owned(),
     };
-    let list = Revocations { number: 2, plugins: vec![revoked], ..Revocations::default() };
+    let list = RevocationList { number: 2, plugins: vec![revoked], ..RevocationList::default() };
     // Signed by somebody else, it changes nothing and is told.
     rooted.revocations(8, &list);
     p.nobody().post("/api/plugins/reload", &json!({})).await.expect(409);
@@ -203,7 +204,7 @@ async fn revoked_by_the_list_in_the_file() {
     ada.call(TOOL, json!({})).await.expect(404);
     assert!(hidden(&ada).await[0].ends_with("revoked: the plugin was called back: a hole"));
     // The list from before cannot be brought back, not even over a restart.
-    rooted.revocations(9, &Revocations { number: 1, ..Revocations::default() });
+    rooted.revocations(9, &RevocationList { number: 1, ..RevocationList::default() });
     p.nobody().post("/api/plugins/reload", &json!({})).await.expect(409);
     // Whoever has the root signs the list: this server does not.
     p.nobody().post("/api/plugins/com.example.x/revoke", &json!({})).await.expect(409);

@@ -53,7 +53,7 @@ async fn an_answer_goes_to_who_asked_and_an_id_cannot_be_taken_over() {
         assert!(device.is_empty(), "{request}: {device:?}");
         stage.device.say(answer.clone()).await;
         stage.device.say(answer.clone()).await;
-        asks.hear(heard).await.unwrap();
+        asks.receive(heard).await.unwrap();
         stage.device.say(json!({ "type": "ping" })).await;
         stage.device.hear("pong").await.unwrap();
         let (app, _) = stage.settle(&mut thief).await;
@@ -108,12 +108,13 @@ async fn a_socket_that_was_replaced_says_nothing_any_more() {
     let mut stage = Stage::new().await;
     let (app, old) = stage.app(ASKS, &["ALL"], Started::Opened).await;
     let url = stage.p.url.replace("http", "ws") + "/app-ws";
-    let mut new = app.dial(&url, &old.session).await;
-    new.hear("tpa_connection_ack").await.unwrap();
+    let mut new = app.connect_socket(&url, &old.session).await;
+    new.receive("tpa_connection_ack").await.unwrap();
     for (request, ..) in requests() {
-        old.say(request).await;
+        old.send(request).await;
     }
-    old.say(json!({ "type": "display_event", "layout": { "layoutType": "text_wall", "text": "old" } })).await;
+    old.send(json!({ "type": "display_event", "layout": { "layoutType": "text_wall", "text": "old" } }))
+        .await;
     // The end of the old socket is known to the server when it answers the goodbye of it.
     drop(old);
     let (_, device) = stage.settle(&mut new).await;

@@ -26,10 +26,10 @@ async fn an_app_that_floods_is_stopped_and_the_device_stays() {
         let (_app, mut floods) = stage.app(FLOODS, &[], Started::Opened).await;
         let (_other, mut calm) = stage.app("com.example.calm", &[], Started::Opened).await;
         for _ in 0..41 {
-            floods.say(message.clone()).await;
+            floods.send(message.clone()).await;
         }
-        assert_eq!(floods.hear("app_stopped").await.unwrap()["reason"], "error", "{message}");
-        assert_eq!(floods.closed().await, Some(1000), "{message}");
+        assert_eq!(floods.receive("app_stopped").await.unwrap()["reason"], "error", "{message}");
+        assert_eq!(floods.wait_closed().await, Some(1000), "{message}");
         stage.device.say(json!({ "type": "ping" })).await;
         assert!(stage.device.hear("pong").await.is_some(), "the device stays");
         stage.settle(&mut calm).await;
@@ -55,11 +55,11 @@ async fn a_slow_device_is_not_closed_for_what_an_app_asks_of_it() {
     let (mut told, mut refused) = (0, 0);
     for n in 0..REQUESTS {
         floods
-            .say(json!({ "type": "audio_play_request", "requestId": format!("r{n}"), "audioUrl": address }))
+            .send(json!({ "type": "audio_play_request", "requestId": format!("r{n}"), "audioUrl": address }))
             .await;
         let hears = if n % 2 == 0 { json!(["audio_chunk"]) } else { json!(["button_press"]) };
-        floods.say(json!({ "type": "subscription_update", "subscriptions": hears })).await;
-        floods.say(json!({ "type": "ping" })).await;
+        floods.send(json!({ "type": "subscription_update", "subscriptions": hears })).await;
+        floods.send(json!({ "type": "ping" })).await;
         // Read what the server says, so that the app itself is not the slow one.
         loop {
             let message = floods.incoming.recv().await.unwrap().into_text().unwrap_or_default();

@@ -60,21 +60,21 @@ impl Stage {
                 self.p.user("ada").post(&path, &json!({})).await.expect(204);
             }
         }
-        let session = app.session().await;
+        let session = app.next_session().await;
         (app, session)
     }
 
     /// Says something for an app; gives what the app and the device heard of it.
     async fn exchange(&mut self, session: &mut AppSession, message: Value) -> (Vec<Value>, Vec<Value>) {
-        session.say(message).await;
+        session.send(message).await;
         self.settle(session).await
     }
 
     /// What the app and the device have heard so far. Everything is taken in order, so what is asked for last is last.
     async fn settle(&mut self, session: &mut AppSession) -> (Vec<Value>, Vec<Value>) {
         const MARK: u64 = 4_711;
-        session.say(json!({ "type": "audio_stop_request", "trackId": MARK })).await;
-        session.say(json!({ "type": "ping" })).await;
+        session.send(json!({ "type": "audio_stop_request", "trackId": MARK })).await;
+        session.send(json!({ "type": "ping" })).await;
         let mut app = Vec::new();
         loop {
             let message = session.incoming.recv().await.expect("the app's socket is open");

@@ -42,7 +42,7 @@ async fn failure(
     code: &str,
 ) {
     assert_eq!((&answer["success"], &answer["error"]["code"]), (&json!(false), &json!(code)), "{answer}");
-    let reports = app.wait_seen("/photo-upload", times).await;
+    let reports = app.wait_requests("/photo-upload", times).await;
     let report = &reports[times - 1];
     assert!(report.headers.contains_key("x-toolyard-signature"), "{:?}", report.headers);
     assert_eq!(
@@ -70,7 +70,7 @@ async fn an_app_hears_in_every_way_that_there_is_no_photo() {
         (failed["type"], failed["requestId"]) = (json!("photo_response"), json!("p1"));
         stage.exchange(&mut session, json!({ "type": "photo_request", "requestId": "p1" })).await;
         stage.device.say(failed).await;
-        let answer = session.hear("photo_response").await.unwrap();
+        let answer = session.receive("photo_response").await.unwrap();
         assert_eq!(answer["error"]["message"], "in use");
         failure(&mut stage, &app, &answer, times + 1, "CAMERA_BUSY").await;
     }

@@ -183,7 +183,7 @@ async fn the_place_in_the_background_needs_a_permission_of_its_own() {
         assert_eq!(!of_type(&device, "request_single_location").is_empty(), knows, "{permission}");
         stage.device.say(json!({ "type": "location_update", "lat": 1.0, "lng": 2.0 })).await;
         stage.device.say(json!({ "type": "button_press", "buttonId": "main", "pressType": "short" })).await;
-        let first = session.hear("data_stream").await.unwrap();
+        let first = session.receive("data_stream").await.unwrap();
         let expected = if knows { "location_update" } else { "button_press" };
         assert_eq!(first["streamType"], expected, "{permission}");
     }

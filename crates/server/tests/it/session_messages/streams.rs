@@ -42,7 +42,7 @@ async fn an_app_cannot_stop_or_replace_or_watch_the_stream_of_another() {
     assert_eq!((&seen["hasActiveStream"], seen.get("streamInfo")), (&json!(true), None));
 
     stage.device.say(json!({ "type": "rtmp_stream_status", "streamId": id, "status": "active" })).await;
-    let status = film.hear("rtmp_stream_status").await.unwrap();
+    let status = film.receive("rtmp_stream_status").await.unwrap();
     assert_eq!((&status["status"], &status["appId"]), (&json!("active"), &json!(FILM)));
     let (app, _) = stage.settle(&mut thief).await;
     assert!(app.is_empty(), "the thief hears nothing of it: {app:?}");
@@ -76,7 +76,7 @@ async fn a_stream_that_failed_makes_room_for_the_next() {
         .device
         .say(json!({ "type": "rtmp_stream_status", "status": "error", "errorDetails": "no network" }))
         .await;
-    let status = film.hear("rtmp_stream_status").await.unwrap();
+    let status = film.receive("rtmp_stream_status").await.unwrap();
     assert_eq!((&status["status"], &status["errorDetails"]), (&json!("error"), &json!("no network")));
     let (_, device) = stage.exchange(&mut other, start).await;
     assert_eq!(of_type(&device, "start_stream").len(), 1);

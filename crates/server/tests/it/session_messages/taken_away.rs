@@ -28,7 +28,7 @@ async fn a_permission_that_is_gone_ends_what_it_gave() {
         .await;
 
     stage.p.nobody().patch(&format!("/api/apps/{APP}"), &json!({ "permissions": [] })).await.expect(200);
-    let told = session.hear("permission_error").await.unwrap();
+    let told = session.receive("permission_error").await.unwrap();
     let dropped: Vec<_> =
         told["details"].as_array().unwrap().iter().map(|one| one["stream"].clone()).collect();
     assert_eq!(
@@ -58,7 +58,7 @@ async fn a_permission_that_is_gone_ends_what_it_gave() {
     ] {
         stage.device.say(message).await;
     }
-    assert_eq!(session.hear("data_stream").await.unwrap()["streamType"], "button_press");
+    assert_eq!(session.receive("data_stream").await.unwrap()["streamType"], "button_press");
     let (app, device) =
         stage.exchange(&mut session, json!({ "type": "photo_request", "requestId": "p1" })).await;
     assert!(device.is_empty(), "{device:?}");

@@ -69,8 +69,8 @@ impl World {
     async fn opened(&mut self, streams: Value) -> AppSession {
         let start = format!("/api/session/apps/{ECHO}/start");
         self.p.user("ada").post(&start, &json!({})).await.expect(204);
-        let session = self.app.session().await;
-        session.say(json!({ "type": "subscription_update", "subscriptions": streams })).await;
+        let session = self.app.next_session().await;
+        session.send(json!({ "type": "subscription_update", "subscriptions": streams })).await;
         assert_eq!(self.device.hear("microphone_state_change").await.unwrap()["isMicrophoneEnabled"], true);
         session
     }
@@ -88,7 +88,7 @@ impl World {
     /// Everything that the app said so far was taken.
     async fn said(&mut self, session: &AppSession, word: &str) {
         let layout = json!({ "layoutType": "text_wall", "text": word });
-        session.say(json!({ "type": "display_event", "layout": layout })).await;
+        session.send(json!({ "type": "display_event", "layout": layout })).await;
         while self.device.sees().await != word {}
     }
 
@@ -111,7 +111,7 @@ async fn what_is_said_reaches_the_app_in_its_language() {
     for piece in sent.chunks(1_280) {
         world.device.send_sound(piece).await;
     }
-    let heard = session.hear("data_stream").await.unwrap();
+    let heard = session.receive("data_stream").await.unwrap();
     let data = &heard["data"];
     assert_eq!(heard["streamType"], "transcription:de-DE");
     assert_eq!(
@@ -143,15 +143,15 @@ async fn sound_leaves_only_while_an_app_listens_that_may_hear() {
     world.device.send_sound(&speech(500)).await;
     // An app that a call woke asks for words, and may not have them.
     world.p.call_echo().await.expect(200);
-    let session = world.app.session().await;
-    session.say(json!({ "type": "subscription_update", "subscriptions": ["transcription:en-US"] })).await;
+    let session = world.app.next_session().await;
+    session.send(json!({ "type": "subscription_update", "subscriptions": ["transcription:en-US"] })).await;
     world.said(&session, "x").await;
     world.device.send_sound(&speech(600)).await;
     world.taken().await;
     // The user opens it, and it asks for sound alone.
     let start = format!("/api/session/apps/{ECHO}/start");
     world.p.user("ada").post(&start, &json!({})).await.expect(204);
-    session.say(json!({ "type": "subscription_update", "subscriptions": ["audio_chunk"] })).await;
+    session.send(json!({ "type": "subscription_update", "subscriptions": ["audio_chunk"] })).await;
     world.said(&session, "y").await;
     world.device.send_sound(&[sound(300, 0), sound(700, 5_000)].concat()).await;
     world.taken().await;
@@ -159,10 +159,10 @@ async fn sound_leaves_only_while_an_app_listens_that_may_hear() {
 
     // Now it asks for words. What was said before is not part of them.
     let mut session = session;
-    session.say(json!({ "type": "subscription_update", "subscriptions": ["transcription"] })).await;
+    session.send(json!({ "type": "subscription_update", "subscriptions": ["transcription"] })).await;
     world.said(&session, "z").await;
     world.device.send_sound(&[sound(800, 0), sound(400, 5_000), sound(800, 0)].concat()).await;
-    let heard = session.hear("data_stream").await.unwrap();
+    let heard = session.receive("data_stream").await.unwrap();
     assert_eq!((&heard["streamType"], &heard["data"]["text"]), (&json!("transcription"), &json!("hello")));
     let asked = world.fake.asked();
     assert_eq!(asked.iter().map(heard_ms).collect::<Vec<_>>(), [840]);
@@ -174,11 +174,11 @@ async fn an_app_without_the_permission_hears_nothing() {
     let mut world = World::start(fake, json!([{ "type": "LOCATION" }]), |_| {}).await;
     let start = format!("/api/session/apps/{ECHO}/start");
     world.p.user("ada").post(&start, &json!({})).await.expect(204);
-    let mut session = world.app.session().await;
+    let mut session = world.app.next_session().await;
     session
-        .say(json!({ "type": "subscription_update", "subscriptions": ["transcription:auto", "all"] }))
+        .send(json!({ "type": "subscription_update", "subscriptions": ["transcription:auto", "all"] }))
         .await;
-    assert!(session.hear("permission_error").await.is_some());
+    assert!(session.receive("permission_error").await.is_some());
     world.device.send_sound(&speech(500)).await;
     world.taken().await;
     assert!(world.fake.asked().is_empty());
@@ -201,7 +201,7 @@ async fn a_slow_transcriber_loses_the_oldest_and_never_the_socket() {
     counts(&world.p, r#"toolyard_transcripts_total{outcome="dropped"} 2"#).await;
     world.fake.let_through(10);
     for number in 1..=3 {
-        let heard = session.hear("data_stream").await.unwrap();
+        let heard = session.receive("data_stream").await.unwrap();
         assert_eq!(heard["data"]["utteranceId"], format!("u-{number}"));
     }
     let spoken: Vec<_> = world.fake.asked().iter().map(|asked| heard_ms(asked) - 440).collect();
@@ -214,15 +214,15 @@ async fn what_waits_is_dropped_when_nobody_listens_any_more() {
     let (mut world, session) = World::listening(fake, json!(["transcription:en-US", "button_press"])).await;
     world.device.send_sound(&[speech(400), speech(500)].concat()).await;
     world.fake.wait_asked(1).await;
-    session.say(json!({ "type": "subscription_update", "subscriptions": ["button_press"] })).await;
+    session.send(json!({ "type": "subscription_update", "subscriptions": ["button_press"] })).await;
     assert_eq!(world.device.hear("microphone_state_change").await.unwrap()["isMicrophoneEnabled"], false);
     world.fake.let_through(10);
     world.counted(&[r#"toolyard_transcripts_total{outcome="made"} 1"#]).await;
-    session.say(json!({ "type": "subscription_update", "subscriptions": ["transcription:en-US"] })).await;
+    session.send(json!({ "type": "subscription_update", "subscriptions": ["transcription:en-US"] })).await;
     assert_eq!(world.device.hear("microphone_state_change").await.unwrap()["isMicrophoneEnabled"], true);
     world.device.send_sound(&speech(900)).await;
     let mut session = session;
-    session.hear("data_stream").await.unwrap();
+    session.receive("data_stream").await.unwrap();
     assert_eq!(world.fake.asked().iter().map(heard_ms).collect::<Vec<_>>(), [840, 1_340]);
 }
 
@@ -245,7 +245,7 @@ async fn a_transcriber_that_fails_says_nothing_false() {
     }
     world.fake.answers(200, r#"{"text":"at last"}"#);
     world.device.send_sound(&speech(400)).await;
-    assert_eq!(session.hear("data_stream").await.unwrap()["data"]["text"], "at last");
+    assert_eq!(session.receive("data_stream").await.unwrap()["data"]["text"], "at last");
 }
 
 #[tokio::test]
@@ -260,7 +260,7 @@ async fn a_transcriber_that_takes_too_long_is_given_up() {
     world.fake.wait_asked(2).await;
     world.fake.let_through(10);
     world.device.send_sound(&speech(600)).await;
-    session.hear("data_stream").await.unwrap();
+    session.receive("data_stream").await.unwrap();
 }
 
 #[tokio::test]
@@ -268,7 +268,7 @@ async fn a_device_that_falls_silent_has_said_it() {
     let fake = FakeSpeech::start(r#"{"text":"hello"}"#).await;
     let (mut world, mut session) = World::listening(fake, json!(["transcription:en-US"])).await;
     world.device.send_sound(&sound(500, 5_000)).await;
-    assert_eq!(session.hear("data_stream").await.unwrap()["data"]["text"], "hello");
+    assert_eq!(session.receive("data_stream").await.unwrap()["data"]["text"], "hello");
     assert_eq!(heard_ms(&world.fake.asked()[0]), 500);
 }
 
@@ -280,13 +280,13 @@ async fn a_device_that_recognises_speech_is_not_transcribed_again() {
         .device
         .say(json!({ "type": "local_transcription", "text": "its own words", "isFinal": true }))
         .await;
-    assert_eq!(session.hear("data_stream").await.unwrap()["data"]["text"], "its own words");
+    assert_eq!(session.receive("data_stream").await.unwrap()["data"]["text"], "its own words");
     world.device.send_sound(&speech(500)).await;
     world.taken().await;
     // Another device does not.
     world.device = world.p.device("ada").await;
     world.device.send_sound(&speech(600)).await;
-    assert_eq!(session.hear("data_stream").await.unwrap()["data"]["text"], "hello");
+    assert_eq!(session.receive("data_stream").await.unwrap()["data"]["text"], "hello");
     assert_eq!(world.fake.asked().iter().map(heard_ms).collect::<Vec<_>>(), [1_040]);
 }
 
@@ -297,7 +297,7 @@ async fn of_several_languages_the_transcriber_finds_out_which_one_it_was() {
     let (mut world, mut session) = World::listening(fake, streams).await;
     world.device.send_sound(&speech(500)).await;
     for stream in ["transcription:de-DE", "transcription:auto"] {
-        let heard = session.hear("data_stream").await.unwrap();
+        let heard = session.receive("data_stream").await.unwrap();
         assert_eq!(heard["streamType"], stream);
         let data = &heard["data"];
         assert_eq!((&data["transcribeLanguage"], &data["detectedLanguage"]), (&json!("de-DE"), &json!("de")));
@@ -318,6 +318,6 @@ async fn where_the_operator_says_what_is_spoken_nobody_has_to_find_out() {
     .await;
     let mut session = world.opened(json!(["transcription:auto"])).await;
     world.device.send_sound(&speech(500)).await;
-    assert_eq!(session.hear("data_stream").await.unwrap()["data"]["transcribeLanguage"], "de-AT");
+    assert_eq!(session.receive("data_stream").await.unwrap()["data"]["transcribeLanguage"], "de-AT");
     assert_eq!(field(&world.fake.asked()[0], "language").as_deref(), Some("de"));
 }

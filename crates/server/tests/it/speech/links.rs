@@ -22,17 +22,17 @@ async fn a_device_fetches_what_an_app_says_without_a_credential_and_not_for_long
         json!({ "packageName": ECHO, "kind": "session", "publicUrl": app.url(), "tools": [echo_tool()] });
     let created = p.bearer(&operator).post("/api/apps", &body).await.expect(201).json();
     let key = created["apiKey"].as_str().unwrap();
-    app.uses_key(key);
+    app.set_api_key(key);
     let ada = p.token("ada", Role::User);
     p.bearer(&ada).put(&format!("/api/installs/{ECHO}"), &json!({})).await.expect(204);
     let mut device =
         Device::connect(&format!("{}/glasses-ws", p.url.replace("http", "ws")), Some(&ada)).await;
     p.bearer(&ada).call(&format!("{ECHO}:echo"), json!({ "text": "hi" })).await.expect(200);
-    let session = app.session().await;
+    let session = app.next_session().await;
     // What the app itself says about who and when does not count.
     let own = "/api/tts?text=buy+milk&voice_id=x&expires=9999999999&for=root&signature=00";
     let address = p.url.replace("http", "https") + own;
-    session.say(json!({ "type": "audio_play_request", "requestId": "r1", "audioUrl": address })).await;
+    session.send(json!({ "type": "audio_play_request", "requestId": "r1", "audioUrl": address })).await;
     let play = device.hear("audio_play_request").await.unwrap();
     assert_eq!(play["text"], "buy milk");
     let link = play["audioUrl"].as_str().unwrap().strip_prefix(&p.url).unwrap().to_owned();
@@ -83,11 +83,11 @@ async fn signed_addresses_count_for_the_user_they_were_made_for() {
     .await;
     let (app, mut device) = p.echo_like(json!({ "kind": "session" })).await;
     p.call_echo().await.expect(200);
-    let session = app.session().await;
+    let session = app.next_session().await;
     let mut statuses = Vec::new();
     for text in ["one", "two", "three"] {
         let address = format!("{}/api/tts?text={text}", p.url);
-        session.say(json!({ "type": "audio_play_request", "requestId": text, "audioUrl": address })).await;
+        session.send(json!({ "type": "audio_play_request", "requestId": text, "audioUrl": address })).await;
         let play = device.hear("audio_play_request").await.unwrap();
         let link = play["audioUrl"].as_str().unwrap().strip_prefix(&p.url).unwrap().to_owned();
         statuses.push(fetch(&p.nobody(), &link).await.status);

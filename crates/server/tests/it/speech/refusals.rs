@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use toolyard_server::{
-    Server, World,
+    Server, ServerDependencies,
     config::{Config, SpeakBy},
 };
 use toolyard_testkit::FixedClock;
@@ -129,7 +129,10 @@ async fn settings_that_cannot_work_stop_the_start() {
         config.store.path = folder.path().join("toolyard.db");
         change(&mut config);
         let clock: Arc<FixedClock> = Arc::default();
-        let world = World { clock, ..World::of(&[("KEY".to_owned(), "two\nlines".to_owned())]) };
+        let world = ServerDependencies {
+            clock,
+            ..ServerDependencies::with_environment(&[("KEY".to_owned(), "two\nlines".to_owned())])
+        };
         Server::start(config, world).await.map(|_| ()).map_err(|error| error.to_string())
     };
     let wrong: [(Change, &str); 11] = [

@@ -1,7 +1,7 @@
 //! Questions of tools to the caller, in the four pairs of eras.
 
 use serde_json::{Value, json};
-use toolyard_testkit::upstream::Era;
+use toolyard_testkit::upstream::UpstreamEra;
 
 use super::world::{add, declaring, full, session_with, text};
 use crate::{
@@ -89,7 +89,7 @@ fn asked_the_user(asked: &[Value], result: &Value, said: &str) {
 
 #[tokio::test]
 async fn a_modern_caller_is_asked_by_an_upstream_of_either_era() {
-    for era in [Era::Modern, Era::Legacy] {
+    for era in [UpstreamEra::Modern, UpstreamEra::Legacy] {
         let p = Platform::start().await;
         let upstream = full(era).await;
         add(&p, "up", &upstream.url()).await;
@@ -103,14 +103,14 @@ async fn a_modern_caller_is_asked_by_an_upstream_of_either_era() {
         assert_eq!(asked[0]["params"]["messages"][0]["content"]["text"], "Say something.");
         assert_eq!(text(&result), "LLM response: \"something\"");
         assert!(upstream.cancelled().is_empty(), "{era:?}");
-        let calls = upstream.seen("tools/call").len();
-        assert_eq!(calls, if era == Era::Modern { 4 } else { 2 }, "held open, or called again");
+        let calls = upstream.messages("tools/call").len();
+        assert_eq!(calls, if era == UpstreamEra::Modern { 4 } else { 2 }, "held open, or called again");
     }
 }
 
 #[tokio::test]
 async fn a_session_is_asked_by_an_upstream_of_either_era() {
-    for era in [Era::Modern, Era::Legacy] {
+    for era in [UpstreamEra::Modern, UpstreamEra::Legacy] {
         let p = Platform::start().await;
         let upstream = full(era).await;
         add(&p, "up", &upstream.url()).await;
@@ -128,7 +128,7 @@ async fn a_session_is_asked_by_an_upstream_of_either_era() {
 #[tokio::test]
 async fn a_user_who_says_no_is_heard_in_every_pair() {
     let no = |_: &Value| json!({ "action": "decline" });
-    for era in [Era::Modern, Era::Legacy] {
+    for era in [UpstreamEra::Modern, UpstreamEra::Legacy] {
         let p = Platform::start().await;
         let upstream = full(era).await;
         add(&p, "up", &upstream.url()).await;
@@ -144,7 +144,7 @@ async fn a_user_who_says_no_is_heard_in_every_pair() {
 
 #[tokio::test]
 async fn many_questions_at_once_and_one_after_the_other() {
-    for era in [Era::Modern, Era::Legacy] {
+    for era in [UpstreamEra::Modern, UpstreamEra::Legacy] {
         let p = Platform::start().await;
         let upstream = full(era).await;
         add(&p, "up", &upstream.url()).await;
@@ -165,7 +165,7 @@ async fn many_questions_at_once_and_one_after_the_other() {
 
 #[tokio::test]
 async fn a_prompt_asks_for_what_it_needs() {
-    for era in [Era::Modern, Era::Legacy] {
+    for era in [UpstreamEra::Modern, UpstreamEra::Legacy] {
         let p = Platform::start().await;
         let upstream = full(era).await;
         add(&p, "up", &upstream.url()).await;
@@ -181,7 +181,7 @@ async fn a_prompt_asks_for_what_it_needs() {
 
 #[tokio::test]
 async fn a_client_that_refuses_to_answer_ends_the_call() {
-    for era in [Era::Modern, Era::Legacy] {
+    for era in [UpstreamEra::Modern, UpstreamEra::Legacy] {
         let p = Platform::start().await;
         let upstream = full(era).await;
         add(&p, "up", &upstream.url()).await;

@@ -1,7 +1,7 @@
 //! Callers who were asked back: what they bring, what they must not bring, and what was never declared.
 
 use serde_json::{Value, json};
-use toolyard_testkit::upstream::{Era, FakeUpstream};
+use toolyard_testkit::upstream::{FakeUpstream, UpstreamEra};
 
 use super::{
     asks::{able, elicitation, willing},
@@ -36,7 +36,7 @@ fn is_refused(answer: &Answer) {
     assert_eq!(answer.refusal(), (200, -32602), "{}", answer.text);
 }
 
-async fn asking(p: &Platform, era: Era) -> FakeUpstream {
+async fn asking(p: &Platform, era: UpstreamEra) -> FakeUpstream {
     let upstream = full(era).await;
     add(p, "up", &upstream.url()).await;
     upstream
@@ -44,7 +44,7 @@ async fn asking(p: &Platform, era: Era) -> FakeUpstream {
 
 #[tokio::test]
 async fn an_answer_that_is_missing_is_asked_for_again() {
-    for era in [Era::Modern, Era::Legacy] {
+    for era in [UpstreamEra::Modern, UpstreamEra::Legacy] {
         let p = Platform::start().await;
         let _upstream = asking(&p, era).await;
         let ada = p.user("ada");
@@ -66,7 +66,7 @@ async fn an_answer_that_is_missing_is_asked_for_again() {
 #[tokio::test]
 async fn a_state_is_good_for_its_user_its_call_and_as_it_was_given() {
     let p = Platform::start().await;
-    let upstream = asking(&p, Era::Legacy).await;
+    let upstream = asking(&p, UpstreamEra::Legacy).await;
     let (ada, bob) = (p.user("ada"), p.user("bob"));
     let (ask, asked) = begin(&ada).await;
     let right = answered(&ask, &asked);
@@ -89,32 +89,32 @@ async fn a_state_is_good_for_its_user_its_call_and_as_it_was_given() {
     let again = ada.ask(right).await;
     is_refused(&again);
     assert!(again.text.contains("does not wait"), "once: {}", again.text);
-    assert_eq!(upstream.seen("tools/call").len(), 1);
+    assert_eq!(upstream.messages("tools/call").len(), 1);
 }
 
 #[tokio::test]
 async fn the_state_of_an_upstream_comes_back_to_it_as_it_was() {
     let p = Platform::start().await;
-    let upstream = asking(&p, Era::Modern).await;
+    let upstream = asking(&p, UpstreamEra::Modern).await;
     let ada = p.user("ada");
     let ask = declaring(Ask::call("mcp.up:test_input_required_result_request_state", json!({})), able());
     let asked = ada.ask(ask.clone()).await.result();
     let right = answered(&ask, &asked);
     assert!(text(&ada.ask(right.clone()).await.result()).starts_with("state-ok"));
-    let theirs = upstream.seen("tools/call").last().unwrap().params["requestState"].clone();
+    let theirs = upstream.messages("tools/call").last().unwrap().params["requestState"].clone();
     assert!(theirs.is_string() && theirs != asked["requestState"], "theirs in ours: {theirs}");
     // Theirs alone opens nothing here, and bob has none.
     let mut bare = right.clone();
     bare.params["requestState"] = theirs;
     is_refused(&ada.ask(bare).await);
     is_refused(&p.user("bob").ask(right).await);
-    assert_eq!(upstream.seen("tools/call").len(), 2);
+    assert_eq!(upstream.messages("tools/call").len(), 2);
 }
 
 #[tokio::test]
 async fn a_call_is_not_held_open_for_ever() {
     let p = Platform::with(|config| config.upstream_settings.max_held = 1).await;
-    let upstream = asking(&p, Era::Legacy).await;
+    let upstream = asking(&p, UpstreamEra::Legacy).await;
     let ada = p.user("ada");
     let (first, asked) = begin(&ada).await;
     let (second, asked_again) = begin(&ada).await;
@@ -133,24 +133,24 @@ async fn a_call_is_not_held_open_for_ever() {
 #[tokio::test]
 async fn a_call_that_is_held_open_survives_a_change_of_the_list() {
     let p = Platform::start().await;
-    let upstream = asking(&p, Era::Legacy).await;
+    let upstream = asking(&p, UpstreamEra::Legacy).await;
     let ada = p.user("ada");
     let (ask, asked) = begin(&ada).await;
-    upstream.offer(toolyard_testkit::upstream::List::Prompts, Vec::new());
+    upstream.set_list(toolyard_testkit::upstream::OfferListKind::Prompts, Vec::new());
     super::world::refresh(&p, "up").await;
     assert!(text(&ada.ask(answered(&ask, &asked)).await.result()).contains("my username"));
 }
 
 #[tokio::test]
 async fn an_upstream_hears_only_what_the_client_declared() {
-    for era in [Era::Modern, Era::Legacy] {
+    for era in [UpstreamEra::Modern, UpstreamEra::Legacy] {
         let p = Platform::start().await;
         let upstream = asking(&p, era).await;
         let declared = |upstream: &FakeUpstream| {
             let key = "io.modelcontextprotocol/clientCapabilities";
             match era {
-                Era::Modern => upstream.seen("tools/call").last().unwrap().meta()[key].clone(),
-                _ => upstream.seen("initialize").last().unwrap().params["capabilities"].clone(),
+                UpstreamEra::Modern => upstream.messages("tools/call").last().unwrap().meta()[key].clone(),
+                _ => upstream.messages("initialize").last().unwrap().params["capabilities"].clone(),
             }
         };
         let call = |capabilities: Value| {
@@ -177,7 +177,7 @@ async fn an_upstream_hears_only_what_the_client_declared() {
 async fn a_client_that_cannot_be_asked_is_told_what_is_missing() {
     let (name, arguments) = elicitation();
     let p = Platform::start().await;
-    let _upstream = asking(&p, Era::Modern).await;
+    let _upstream = asking(&p, UpstreamEra::Modern).await;
     let answer = p.user("ada").ask(Ask::call(name, arguments.clone())).await;
     assert_eq!(answer.refusal(), (400, -32021), "{}", answer.text);
     assert_eq!(answer.json()["error"]["data"]["requiredCapabilities"], json!({ "elicitation": {} }));
@@ -188,7 +188,7 @@ async fn a_client_that_cannot_be_asked_is_told_what_is_missing() {
     assert_eq!(rest.code(), "DENIED");
 
     let p = Platform::start().await;
-    let _upstream = asking(&p, Era::Legacy).await;
+    let _upstream = asking(&p, UpstreamEra::Legacy).await;
     let result = p.user("ada").run(name, arguments.clone()).await;
     assert_eq!((&result["isError"], text(&result)), (&json!(true), "The client has no elicitation."));
     let rest = live(&p, "ada").await.call(name, arguments).await.expect(500);

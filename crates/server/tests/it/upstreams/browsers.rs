@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::json;
 use toolyard_server::auth::Role;
-use toolyard_testkit::upstream::Era;
+use toolyard_testkit::upstream::UpstreamEra;
 
 use super::{
     guarded::{Guarded, link, says_yes},
@@ -27,13 +27,13 @@ fn body(back: &str) -> String {
 
 async fn started() -> (Platform, Guarded) {
     let p = Platform::start().await;
-    let guarded = Guarded::start(Era::Modern).await;
+    let guarded = Guarded::start(UpstreamEra::Modern).await;
     add_with(&p, "up", json!({ "url": guarded.url(), "auth": "oauth" })).await;
     (p, guarded)
 }
 
 fn redeemed(guarded: &Guarded) -> usize {
-    guarded.authorization.seen("/token").len()
+    guarded.authorization.requests("/token").len()
 }
 
 #[tokio::test]
@@ -119,16 +119,16 @@ async fn forged_and_used_answers_are_refused() {
 async fn an_answer_that_is_no_yes_is_shown_and_opens_nothing() {
     let (p, guarded) = started().await;
     let ada = p.user("ada");
-    guarded.authorization.script(|script| script.denies = Some("access_denied".to_owned()));
+    guarded.authorization.configure(|script| script.denies = Some("access_denied".to_owned()));
     let (said_no, cookie) = link(&ada, "up").await;
     let back = says_yes(&p, &said_no).await;
     let page = p.as_with(&[("cookie", &cookie)]).get(&back).await.expect(400);
     assert!(page.text.contains("access_denied") || page.text.contains("denied"), "{}", page.text);
     assert_eq!(redeemed(&guarded), 0);
     // The code of somebody who is not the one that we asked.
-    guarded.authorization.script(|script| {
+    guarded.authorization.configure(|script| {
         script.denies = None;
-        script.iss = toolyard_testkit::authorization::Iss::Wrong("https://evil.example".to_owned());
+        script.iss = toolyard_testkit::authorization::IssParameter::Wrong("https://evil.example".to_owned());
     });
     p.clock.advance(600);
     let (mixed_up, cookie) = link(&ada, "up").await;
@@ -161,8 +161,8 @@ async fn behind_https_the_document_is_our_name() {
     assert_eq!(about["client_id"], format!("{base}/oauth/client.json"));
     assert_eq!(about["redirect_uris"], json!([format!("{base}/oauth/callback")]));
     assert_eq!(about["application_type"], "web");
-    let guarded = Guarded::start(Era::Modern).await;
-    guarded.authorization.script(|script| script.cimd = true);
+    let guarded = Guarded::start(UpstreamEra::Modern).await;
+    guarded.authorization.configure(|script| script.cimd = true);
     let olga = p.bearer(&p.token("olga", Role::Operator));
     let body = json!({ "id": "up", "url": guarded.url(), "auth": "oauth", "forAll": true });
     olga.post("/api/upstreams", &body).await.expect(201);
@@ -177,13 +177,13 @@ async fn behind_https_the_document_is_our_name() {
     let asked: std::collections::HashMap<_, _> = link.query_pairs().into_owned().collect();
     assert_eq!(asked["client_id"], format!("{base}/oauth/client.json"));
     assert_eq!(asked["redirect_uri"], format!("{base}/oauth/callback"));
-    assert!(guarded.authorization.seen("/register").is_empty());
+    assert!(guarded.authorization.requests("/register").is_empty());
 }
 
 #[tokio::test]
 async fn only_who_has_an_upstream_that_asks_can_be_given_a_link() {
     let p = Platform::start().await;
-    let (guarded, open) = (Guarded::start(Era::Modern).await, plain(Era::Modern).await);
+    let (guarded, open) = (Guarded::start(UpstreamEra::Modern).await, plain(UpstreamEra::Modern).await);
     let body = json!({ "id": "up", "url": guarded.url(), "auth": "oauth" });
     p.nobody().post("/api/upstreams", &body).await.expect(201);
     add_with(&p, "open", json!({ "url": open.url() })).await;
@@ -195,9 +195,9 @@ async fn only_who_has_an_upstream_that_asks_can_be_given_a_link() {
     ada.post("/api/upstreams/open/authorize", &json!({})).await.expect(400);
     ada.put("/api/installs/mcp.up", &json!({})).await.expect(204);
     link(&ada, "up").await;
-    guarded.authorization.fails(
+    guarded.authorization.set_fault(
         "/.well-known/oauth-authorization-server",
-        toolyard_testkit::authorization::Fault::Status(500),
+        toolyard_testkit::authorization::WebFault::Status(500),
     );
     p.clock.advance(600);
     let answer = ada.post("/api/upstreams/up/authorize", &json!({})).await.expect(503);

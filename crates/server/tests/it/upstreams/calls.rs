@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::{Value, json};
 use toolyard_protocol::mcp::meta;
-use toolyard_testkit::upstream::{Behave, Era, List, On};
+use toolyard_testkit::upstream::{InjectedFault, OfferListKind, RequestMatch, UpstreamEra};
 
 use super::world::{add, add_with, full, live, plain, text, tool, until};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     platform::Platform,
 };
 
-const ERAS: [Era; 2] = [Era::Modern, Era::Legacy];
+const ERAS: [UpstreamEra; 2] = [UpstreamEra::Modern, UpstreamEra::Legacy];
 
 #[tokio::test]
 async fn progress_comes_as_it_happens_under_the_callers_token() {
@@ -36,7 +36,7 @@ async fn progress_comes_as_it_happens_under_the_callers_token() {
             let last = events.message().await;
             assert_eq!(text(&last["result"]), "2 steps");
         }
-        for seen in upstream.seen("tools/call") {
+        for seen in upstream.messages("tools/call") {
             let token = &seen.meta()["progressToken"];
             assert!(!token.is_null() && token != "mine", "a token of our own: {token}");
         }
@@ -46,12 +46,12 @@ async fn progress_comes_as_it_happens_under_the_callers_token() {
 #[tokio::test]
 async fn progress_reaches_callers_over_rest() {
     let p = Platform::start().await;
-    let upstream = plain(Era::Modern).await;
+    let upstream = plain(UpstreamEra::Modern).await;
     add(&p, "up", &upstream.url()).await;
     let ada = live(&p, "ada").await.header("accept", "text/event-stream");
     let body = json!({ "name": "mcp.up:steps", "arguments": { "count": 1 } });
     let response = ada.open(Method::POST, "/api/tools/execute", Some(body)).await;
-    let mut lines = response.lines(10_000, 10_000);
+    let mut lines = response.into_lines(10_000, 10_000);
     upstream.let_through(1);
     let mut said = Vec::new();
     while let Some(line) = soon(lines.next()).await.unwrap() {
@@ -107,7 +107,7 @@ async fn traces_go_on_in_the_upstream() {
         let rest = live(&p, "ada").await.header("traceparent", &parent);
         rest.call("mcp.up:echo", json!({ "text": "x" })).await.expect(200);
         p.user("ada").run("mcp.up:echo", json!({ "text": "x" })).await;
-        let seen = upstream.seen("tools/call");
+        let seen = upstream.messages("tools/call");
         let parents: Vec<_> = seen.iter().map(|seen| seen.meta()["traceparent"].as_str().unwrap()).collect();
         for told in &parents[..2] {
             assert!(told.starts_with(&format!("00-{trace}-")) && !told.contains(span), "{told}");
@@ -122,30 +122,30 @@ async fn traces_go_on_in_the_upstream() {
 #[tokio::test]
 async fn a_key_makes_a_call_once() {
     let p = Platform::start().await;
-    let upstream = plain(Era::Modern).await;
+    let upstream = plain(UpstreamEra::Modern).await;
     add(&p, "up", &upstream.url()).await;
     let keyed = |text: &str| {
         Ask::call("mcp.up:echo", json!({ "text": text })).meta(meta::IDEMPOTENCY_KEY, json!("k"))
     };
     let ada = live(&p, "ada").await;
-    upstream.when(On::tool("echo"), Behave::Hold);
+    upstream.inject_fault(RequestMatch::for_tool("echo"), InjectedFault::Hold);
     let (first, second, ()) = tokio::join!(ada.ask(keyed("a")), ada.ask(keyed("a")), async {
-        upstream.wait_seen("tools/call", 1).await;
+        upstream.wait_messages("tools/call", 1).await;
         upstream.let_through(1);
     });
     assert_eq!((text(&first.result()), text(&second.result())), ("a", "a"));
-    upstream.behave_well();
+    upstream.clear_faults();
     let rest = ada.clone().header("idempotency-key", "k");
     assert_eq!(rest.call("mcp.up:echo", json!({ "text": "a" })).await.expect(200).json()["content"], "a");
-    assert_eq!(upstream.seen("tools/call").len(), 1);
+    assert_eq!(upstream.messages("tools/call").len(), 1);
     assert_eq!(rest.call("mcp.up:echo", json!({ "text": "b" })).await.expect(409).code(), "CONFLICT");
-    assert!(upstream.seen("tools/call")[0].meta()[meta::IDEMPOTENCY_KEY].is_null());
+    assert!(upstream.messages("tools/call")[0].meta()[meta::IDEMPOTENCY_KEY].is_null());
     // Where nothing ran, the key is free again.
-    upstream.down().await;
+    upstream.take_down().await;
     let other = ada.clone().header("idempotency-key", "other");
     let failed = other.call("mcp.up:echo", json!({ "text": "a" })).await;
     assert!(failed.json()["error"]["retryable"] == true, "{}", failed.text);
-    upstream.up().await;
+    upstream.bring_up().await;
     super::world::refresh(&p, "up").await;
     other.call("mcp.up:echo", json!({ "text": "a" })).await.expect(200);
 }
@@ -153,7 +153,7 @@ async fn a_key_makes_a_call_once() {
 #[tokio::test]
 async fn mirrored_parameters_travel_in_headers_again() {
     let p = Platform::start().await;
-    let upstream = full(Era::Modern).await;
+    let upstream = full(UpstreamEra::Modern).await;
     add_with(&p, "up", json!({ "url": upstream.url(), "rename": { "test_x_mcp_header": "regional" } })).await;
     let arguments = json!({ "region": "Zürich", "shard": 7 });
     let ask = Ask::call("mcp.up:regional", arguments.clone())
@@ -162,37 +162,37 @@ async fn mirrored_parameters_travel_in_headers_again() {
     assert!(text(&p.user("ada").ask(ask).await.result()).contains("Zürich"));
     let rest = live(&p, "ada").await.call("mcp.up:regional", arguments.clone()).await.expect(200);
     assert!(rest.text.contains("shard=7"), "{}", rest.text);
-    for seen in upstream.seen("tools/call") {
+    for seen in upstream.messages("tools/call") {
         assert_eq!(seen.header("mcp-param-region"), Some("=?base64?WsO8cmljaA==?="));
         assert_eq!(seen.header("mcp-param-shard"), Some("7"));
     }
     let lying = Ask::call("mcp.up:regional", arguments).with("mcp-param-region", "Bern");
     assert_eq!(p.user("ada").ask(lying).await.refusal(), (400, -32020));
-    assert_eq!(upstream.seen("tools/call").len(), 2);
+    assert_eq!(upstream.messages("tools/call").len(), 2);
 }
 
 #[tokio::test]
 async fn an_upstream_whose_headers_differ_is_listed_anew() {
     let p = Platform::start().await;
-    let upstream = plain(Era::Modern).await;
+    let upstream = plain(UpstreamEra::Modern).await;
     add(&p, "up", &upstream.url()).await;
     let ada = live(&p, "ada").await;
     // Nobody tells that the tool wants a header now.
     let mut changed = tool("echo");
     changed["inputSchema"]["properties"] = json!({ "text": { "type": "string", "x-mcp-header": "Text" } });
-    upstream.offer(List::Tools, vec![changed]);
+    upstream.set_list(OfferListKind::Tools, vec![changed]);
     let first = ada.call("mcp.up:echo", json!({ "text": "x" })).await.expect(502);
     assert_eq!((first.code().as_str(), &first.json()["error"]["retryable"]), ("NETWORK_ERROR", &json!(true)));
     until(async || ada.tools().await, |tools| tools.len() == 1).await;
     let second = ada.call("mcp.up:echo", json!({ "text": "x" })).await.expect(200);
     assert_eq!(second.json()["content"], "x");
-    assert_eq!(upstream.seen("tools/call").last().unwrap().header("mcp-param-text"), Some("x"));
+    assert_eq!(upstream.messages("tools/call").last().unwrap().header("mcp-param-text"), Some("x"));
 }
 
 #[tokio::test]
 async fn failures_are_told_in_the_platforms_own_words() {
     let p = Platform::start().await;
-    let upstream = plain(Era::Modern).await;
+    let upstream = plain(UpstreamEra::Modern).await;
     add_with(&p, "up", json!({ "url": upstream.url(), "callTimeoutMs": 100 })).await;
     let ada = live(&p, "ada").await;
     let failed = ada.call("mcp.up:fail", json!({})).await.expect(500);
@@ -205,19 +205,19 @@ async fn failures_are_told_in_the_platforms_own_words() {
     assert_eq!((&result["isError"], text(&result)), (&json!(true), "It failed, as it was told to."));
     // (what it does, code, status, whether to try again; `echo` says that it is read-only, `add` does not)
     for (fault, code, status, echo, add) in [
-        (Behave::error(-32603, "inner"), "EXECUTION_ERROR", 500, false, false),
-        (Behave::error(-32602, "odd"), "EXECUTION_ERROR", 500, false, false),
-        (Behave::error(-32601, "no"), "TOOL_NOT_HANDLED", 502, false, false),
-        (Behave::status(500), "HTTP_ERROR", 502, true, false),
-        (Behave::html(404), "HTTP_ERROR", 502, false, false),
-        (Behave::Hang, "TIMEOUT", 504, true, false),
-        (Behave::Die, "INVALID_RESPONSE", 502, false, false),
-        (Behave::DieMidway, "INVALID_RESPONSE", 502, false, false),
+        (InjectedFault::error(-32603, "inner"), "EXECUTION_ERROR", 500, false, false),
+        (InjectedFault::error(-32602, "odd"), "EXECUTION_ERROR", 500, false, false),
+        (InjectedFault::error(-32601, "no"), "TOOL_NOT_HANDLED", 502, false, false),
+        (InjectedFault::status(500), "HTTP_ERROR", 502, true, false),
+        (InjectedFault::html(404), "HTTP_ERROR", 502, false, false),
+        (InjectedFault::Hang, "TIMEOUT", 504, true, false),
+        (InjectedFault::Die, "INVALID_RESPONSE", 502, false, false),
+        (InjectedFault::DieMidway, "INVALID_RESPONSE", 502, false, false),
     ] {
         for (name, arguments, retryable) in
             [("echo", json!({ "text": "x" }), echo), ("add", json!({ "a": 1, "b": 2 }), add)]
         {
-            upstream.when(On::tool(name), fault.clone());
+            upstream.inject_fault(RequestMatch::for_tool(name), fault.clone());
             let answer = ada.call(&format!("mcp.up:{name}"), arguments).await.expect(status);
             let about = format!("{fault:?} {name}: {}", answer.text);
             assert_eq!(answer.code(), code, "{about}");

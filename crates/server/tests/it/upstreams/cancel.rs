@@ -1,7 +1,7 @@
 //! A caller who goes away takes the call along, in the words of the upstream's era.
 
 use serde_json::{Value, json};
-use toolyard_testkit::upstream::{Behave, Era, FakeUpstream, Goodbye, On};
+use toolyard_testkit::upstream::{CancelSignal, FakeUpstream, InjectedFault, RequestMatch, UpstreamEra};
 
 use super::world::{add, full, live, plain};
 use crate::{
@@ -14,37 +14,39 @@ fn arguments() -> Value {
 }
 
 /// The call came to the upstream and was given up in this way.
-async fn gave_up(upstream: &FakeUpstream, times: usize, how: Goodbye) {
+async fn gave_up(upstream: &FakeUpstream, times: usize, how: CancelSignal) {
     let cancelled = upstream.wait_cancelled(times).await;
     let last = cancelled.last().unwrap();
     assert_eq!((last.name.as_str(), last.how), ("echo", how), "{cancelled:?}");
 }
 
-async fn hanging(p: &Platform, era: Era) -> FakeUpstream {
+async fn hanging(p: &Platform, era: UpstreamEra) -> FakeUpstream {
     let upstream = plain(era).await;
-    upstream.when(On::tool("echo"), Behave::Hang);
+    upstream.inject_fault(RequestMatch::for_tool("echo"), InjectedFault::Hang);
     add(p, "up", &upstream.url()).await;
     upstream
 }
 
 #[tokio::test]
 async fn leaving_cancels_in_the_words_of_the_upstream() {
-    for (era, how) in [(Era::Modern, Goodbye::Closed), (Era::Legacy, Goodbye::Notified)] {
+    for (era, how) in
+        [(UpstreamEra::Modern, CancelSignal::Closed), (UpstreamEra::Legacy, CancelSignal::Notified)]
+    {
         let p = Platform::start().await;
         let upstream = hanging(&p, era).await;
         let ada = live(&p, "ada").await;
         tokio::select! {
             answer = ada.run("mcp.up:echo", arguments()) => panic!("{answer}"),
-            _ = upstream.wait_seen("tools/call", 1) => {}
+            _ = upstream.wait_messages("tools/call", 1) => {}
         }
         gave_up(&upstream, 1, how).await;
         tokio::select! {
             answer = ada.call("mcp.up:echo", arguments()) => panic!("{answer:?}"),
-            _ = upstream.wait_seen("tools/call", 2) => {}
+            _ = upstream.wait_messages("tools/call", 2) => {}
         }
         gave_up(&upstream, 2, how).await;
         // The connection lives on.
-        upstream.behave_well();
+        upstream.clear_faults();
         ada.call("mcp.up:echo", arguments()).await.expect(200);
         assert_eq!(upstream.cancelled().len(), 2);
     }
@@ -52,14 +54,16 @@ async fn leaving_cancels_in_the_words_of_the_upstream() {
 
 #[tokio::test]
 async fn a_session_that_cancels_is_heard_in_the_words_of_the_upstream() {
-    for (era, how) in [(Era::Modern, Goodbye::Closed), (Era::Legacy, Goodbye::Notified)] {
+    for (era, how) in
+        [(UpstreamEra::Modern, CancelSignal::Closed), (UpstreamEra::Legacy, CancelSignal::Notified)]
+    {
         let p = Platform::start().await;
         let upstream = hanging(&p, era).await;
         let session = p.user("ada").handshake(LEGACY).await;
         let params = json!({ "name": "mcp.up:echo", "arguments": arguments() });
         let ask = session.person.ask(Ask::legacy("tools/call", params).id("mine"));
         let (answer, ()) = tokio::join!(ask, async {
-            upstream.wait_seen("tools/call", 1).await;
+            upstream.wait_messages("tools/call", 1).await;
             session.tell("notifications/cancelled", json!({ "requestId": "other" })).await;
             session.tell("notifications/cancelled", json!({ "requestId": "mine" })).await;
         });
@@ -70,7 +74,9 @@ async fn a_session_that_cancels_is_heard_in_the_words_of_the_upstream() {
 
 #[tokio::test]
 async fn a_call_that_takes_too_long_is_given_up() {
-    for (era, how) in [(Era::Modern, Goodbye::Closed), (Era::Legacy, Goodbye::Notified)] {
+    for (era, how) in
+        [(UpstreamEra::Modern, CancelSignal::Closed), (UpstreamEra::Legacy, CancelSignal::Notified)]
+    {
         let p = Platform::with(|config| config.calls.timeout_ms = 100).await;
         let upstream = hanging(&p, era).await;
         let ada = live(&p, "ada").await;
@@ -84,19 +90,19 @@ async fn a_call_that_takes_too_long_is_given_up() {
 #[tokio::test]
 async fn reading_and_prompts_are_given_up_as_well() {
     let p = Platform::start().await;
-    let upstream = full(Era::Modern).await;
-    upstream.when(On::method("resources/read"), Behave::Hang);
-    upstream.when(On::method("prompts/get"), Behave::Hang);
+    let upstream = full(UpstreamEra::Modern).await;
+    upstream.inject_fault(RequestMatch::for_method("resources/read"), InjectedFault::Hang);
+    upstream.inject_fault(RequestMatch::for_method("prompts/get"), InjectedFault::Hang);
     add(&p, "up", &upstream.url()).await;
     let ada = p.user("ada");
     tokio::select! {
         answer = ada.modern("resources/read", json!({ "uri": "test://mcp.up/static-text" })) => panic!("{answer:?}"),
-        _ = upstream.wait_seen("resources/read", 1) => {}
+        _ = upstream.wait_messages("resources/read", 1) => {}
     }
     upstream.wait_cancelled(1).await;
     tokio::select! {
         answer = ada.modern("prompts/get", json!({ "name": "mcp.up:test_simple_prompt" })) => panic!("{answer:?}"),
-        _ = upstream.wait_seen("prompts/get", 1) => {}
+        _ = upstream.wait_messages("prompts/get", 1) => {}
     }
     let cancelled = upstream.wait_cancelled(2).await;
     assert_eq!((&*cancelled[0].method, &*cancelled[1].method), ("resources/read", "prompts/get"));
@@ -104,14 +110,14 @@ async fn reading_and_prompts_are_given_up_as_well() {
 
 #[tokio::test]
 async fn a_stop_lets_calls_finish() {
-    for era in [Era::Modern, Era::Legacy] {
+    for era in [UpstreamEra::Modern, UpstreamEra::Legacy] {
         let p = Platform::start().await;
         let upstream = plain(era).await;
         add(&p, "up", &upstream.url()).await;
         let ada = live(&p, "ada").await;
-        upstream.when(On::tool("echo"), Behave::Hold);
+        upstream.inject_fault(RequestMatch::for_tool("echo"), InjectedFault::Hold);
         let (answer, ()) = tokio::join!(ada.call("mcp.up:echo", arguments()), async {
-            upstream.wait_seen("tools/call", 1).await;
+            upstream.wait_messages("tools/call", 1).await;
             p.begin_stop();
             soon(p.state.lifecycle.stopping.cancelled()).await;
             upstream.let_through(1);

@@ -1,7 +1,7 @@
 //! Lists of upstreams that change: told to whoever listens, and harmless to whoever is just reading them.
 
 use serde_json::{Value, json};
-use toolyard_testkit::upstream::{Era, FakeUpstream, List};
+use toolyard_testkit::upstream::{FakeUpstream, OfferListKind, UpstreamEra};
 
 use super::world::{add, create, live, names, plain, tool, until};
 use crate::{
@@ -18,10 +18,10 @@ async fn platform() -> Platform {
 }
 
 /// An upstream of that era with every list, added and listened to.
-async fn listed(p: &Platform, era: Era) -> FakeUpstream {
+async fn listed(p: &Platform, era: UpstreamEra) -> FakeUpstream {
     let upstream = plain(era).await;
-    upstream.offer(List::Prompts, vec![json!({ "name": "old" })]);
-    upstream.offer(List::Resources, vec![json!({ "uri": "a:old", "name": "old" })]);
+    upstream.set_list(OfferListKind::Prompts, vec![json!({ "name": "old" })]);
+    upstream.set_list(OfferListKind::Resources, vec![json!({ "uri": "a:old", "name": "old" })]);
     add(p, "up", &upstream.url()).await;
     upstream.wait_listening(1).await;
     upstream
@@ -33,7 +33,7 @@ async fn told(events: &mut Events) -> String {
 
 #[tokio::test]
 async fn a_change_reaches_every_open_stream_and_is_there() {
-    for era in [Era::Modern, Era::Legacy] {
+    for era in [UpstreamEra::Modern, UpstreamEra::Legacy] {
         let p = platform().await;
         let upstream = listed(&p, era).await;
         let ada = p.user("ada");
@@ -43,13 +43,13 @@ async fn a_change_reaches_every_open_stream_and_is_there() {
         let session = ada.handshake(LEGACY).await;
         let mut get = session.get().await;
         for (list, item, method) in [
-            (List::Tools, tool("new"), TOOLS),
-            (List::Prompts, json!({ "name": "new" }), PROMPTS),
-            (List::Resources, json!({ "uri": "a:new", "name": "new" }), RESOURCES),
-            (List::Templates, json!({ "uriTemplate": "a:{x}", "name": "new" }), RESOURCES),
+            (OfferListKind::Tools, tool("new"), TOOLS),
+            (OfferListKind::Prompts, json!({ "name": "new" }), PROMPTS),
+            (OfferListKind::Resources, json!({ "uri": "a:new", "name": "new" }), RESOURCES),
+            (OfferListKind::Templates, json!({ "uriTemplate": "a:{x}", "name": "new" }), RESOURCES),
         ] {
-            upstream.offer(list, vec![item]);
-            upstream.announce(list);
+            upstream.set_list(list, vec![item]);
+            upstream.announce_list(list);
             assert_eq!(told(&mut listen).await, method, "{era:?}");
             assert_eq!(told(&mut get).await, method, "{era:?}");
         }
@@ -65,7 +65,7 @@ async fn adding_going_and_changing_the_filters_is_told_as_well() {
     let p = platform().await;
     let ada = p.user("ada");
     let mut listen = ada.listen("l", json!({ "toolsListChanged": true })).await;
-    let upstream = plain(Era::Modern).await;
+    let upstream = plain(UpstreamEra::Modern).await;
     create(&p, "up", json!({ "url": upstream.url() })).await;
     assert_eq!(told(&mut listen).await, TOOLS, "listed by itself");
     p.nobody().patch("/api/upstreams/up", &json!({ "exclude": ["fail"] })).await.expect(200);
@@ -79,25 +79,25 @@ async fn adding_going_and_changing_the_filters_is_told_as_well() {
 #[tokio::test]
 async fn what_is_announced_and_the_same_is_told_to_nobody() {
     let p = platform().await;
-    let upstream = listed(&p, Era::Modern).await;
+    let upstream = listed(&p, UpstreamEra::Modern).await;
     let mut listen =
         p.user("ada").listen("l", json!({ "toolsListChanged": true, "promptsListChanged": true })).await;
-    let before = upstream.seen("tools/list").len();
-    upstream.announce(List::Tools);
-    upstream.wait_seen("tools/list", before + 1).await;
+    let before = upstream.messages("tools/list").len();
+    upstream.announce_list(OfferListKind::Tools);
+    upstream.wait_messages("tools/list", before + 1).await;
     // A real change comes after it, and is the first thing that is heard.
-    upstream.offer(List::Prompts, vec![json!({ "name": "new" })]);
-    upstream.announce(List::Prompts);
+    upstream.set_list(OfferListKind::Prompts, vec![json!({ "name": "new" })]);
+    upstream.announce_list(OfferListKind::Prompts);
     assert_eq!(told(&mut listen).await, PROMPTS);
 }
 
 #[tokio::test]
 async fn whoever_pages_through_a_list_that_changes_misses_nothing_that_stays() {
     let p = Platform::with(|config| config.mcp.page_size = 10).await;
-    let upstream = plain(Era::Modern).await;
+    let upstream = plain(UpstreamEra::Modern).await;
     let many =
         |numbers: Vec<usize>| numbers.into_iter().map(|n| tool(&format!("tool{n}"))).collect::<Vec<_>>();
-    upstream.offer(List::Tools, many((0..40).collect()));
+    upstream.set_list(OfferListKind::Tools, many((0..40).collect()));
     add(&p, "up", &upstream.url()).await;
     upstream.wait_listening(1).await;
     let ada = p.user("ada");
@@ -114,7 +114,7 @@ async fn whoever_pages_through_a_list_that_changes_misses_nothing_that_stays() {
     for gone in [3, 19, 35] {
         list.retain(|number| *number != gone);
         list.insert(0, 100 + gone);
-        upstream.offer(List::Tools, many(list.clone()));
+        upstream.set_list(OfferListKind::Tools, many(list.clone()));
         let status = super::world::refresh(&p, "up").await;
         assert_eq!(status["tools"], 40);
         let (more, next) = page(Some(&cursor)).await;
@@ -134,11 +134,11 @@ async fn whoever_pages_through_a_list_that_changes_misses_nothing_that_stays() {
 
 #[tokio::test]
 async fn a_stream_of_changes_that_breaks_is_opened_again_and_the_gap_is_read() {
-    for era in [Era::Modern, Era::Legacy] {
+    for era in [UpstreamEra::Modern, UpstreamEra::Legacy] {
         let p = platform().await;
         let upstream = listed(&p, era).await;
         let ada = live(&p, "ada").await;
-        upstream.offer(List::Tools, vec![tool("gap")]);
+        upstream.set_list(OfferListKind::Tools, vec![tool("gap")]);
         // Told to nobody: the stream is broken just then.
         upstream.cut_listening();
         until(async || ada.tools().await, |tools| tools == &["mcp.up:gap"]).await;

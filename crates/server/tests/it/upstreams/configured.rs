@@ -3,7 +3,7 @@
 use serde_json::json;
 use toolyard_protocol::upstream::UpstreamDetails;
 use toolyard_server::config::Config;
-use toolyard_testkit::upstream::{Era, FakeUpstream, Options};
+use toolyard_testkit::upstream::{FakeUpstream, UpstreamEra, UpstreamOptions};
 
 use super::world::{hidden, live, plain, refresh, status, until};
 use crate::platform::{Platform, tokens_only};
@@ -15,9 +15,9 @@ fn named(config: &mut Config, id: &str, details: serde_json::Value) {
 
 #[tokio::test]
 async fn they_are_there_from_the_start_and_only_the_file_changes_them() {
-    let upstream = FakeUpstream::with(Options {
+    let upstream = FakeUpstream::start_with(UpstreamOptions {
         header: Some(("x-key".to_owned(), "sesame".to_owned())),
-        ..Options::default()
+        ..UpstreamOptions::default()
     })
     .await;
     let url = upstream.url();
@@ -42,7 +42,7 @@ async fn they_are_there_from_the_start_and_only_the_file_changes_them() {
 
 #[tokio::test]
 async fn what_left_the_file_is_hidden_with_a_reason_and_comes_back_as_it_was() {
-    let upstream = plain(Era::Both).await;
+    let upstream = plain(UpstreamEra::Both).await;
     let url = upstream.url();
     let p = Platform::with(|config| named(config, "filed", json!({ "url": url }))).await;
     refresh(&p, "filed").await;
@@ -72,7 +72,7 @@ async fn what_left_the_file_is_hidden_with_a_reason_and_comes_back_as_it_was() {
 
 #[tokio::test]
 async fn what_left_the_file_can_be_removed_for_good() {
-    let upstream = plain(Era::Both).await;
+    let upstream = plain(UpstreamEra::Both).await;
     let url = upstream.url();
     let p = Platform::with(|config| named(config, "filed", json!({ "url": url, "for_all": true }))).await;
     refresh(&p, "filed").await;
@@ -97,7 +97,7 @@ async fn the_file_may_name_commands_wherever_rest_may_not() {
 
 #[tokio::test]
 async fn another_word_in_the_file_is_taken_at_the_next_start() {
-    let upstream = plain(Era::Both).await;
+    let upstream = plain(UpstreamEra::Both).await;
     let url = upstream.url();
     let p = Platform::with(|config| named(config, "filed", json!({ "url": url, "for_all": true }))).await;
     refresh(&p, "filed").await;
@@ -109,5 +109,5 @@ async fn another_word_in_the_file_is_taken_at_the_next_start() {
     let ada = live(&p, "ada").await;
     assert_eq!(ada.tools().await[0], "mcp.filed:say");
     ada.call("mcp.filed:say", json!({ "text": "x" })).await.expect(200);
-    assert_eq!(upstream.seen("tools/call")[0].params["name"], "echo");
+    assert_eq!(upstream.messages("tools/call")[0].params["name"], "echo");
 }

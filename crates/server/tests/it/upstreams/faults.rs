@@ -1,7 +1,7 @@
 //! Upstreams that misbehave beside upstreams that do not: nobody else notices, and what was good stays.
 
 use serde_json::{Value, json};
-use toolyard_testkit::upstream::{Behave, Era, FakeUpstream, List, On};
+use toolyard_testkit::upstream::{FakeUpstream, InjectedFault, OfferListKind, RequestMatch, UpstreamEra};
 
 use super::world::{add, create, live, names, plain, refresh, status, tool, until};
 use crate::{mcp::client::soon, platform::Platform};
@@ -10,7 +10,7 @@ use crate::{mcp::client::soon, platform::Platform};
 async fn ten(p: &Platform) -> Vec<FakeUpstream> {
     let mut all = Vec::new();
     for number in 0..10 {
-        let era = if number % 2 == 0 { Era::Modern } else { Era::Legacy };
+        let era = if number % 2 == 0 { UpstreamEra::Modern } else { UpstreamEra::Legacy };
         let upstream = plain(era).await;
         add(p, &format!("up{number}"), &upstream.url()).await;
         all.push(upstream);
@@ -25,13 +25,13 @@ async fn one_that_hangs_dies_or_talks_nonsense_is_nobody_elses_trouble() {
     let ada = live(&p, "ada").await;
     let before = ada.tools().await;
     assert_eq!(before.len(), 40);
-    all[0].when(On::method("tools/list"), Behave::Hang);
-    all[1].when(On::tool("echo"), Behave::Hang);
-    all[2].when(On::tool("echo"), Behave::DieMidway);
-    all[3].when(On::method("tools/list"), Behave::not_json());
-    all[3].when(On::tool("echo"), Behave::not_json());
-    all[4].when(On::method("tools/list"), Behave::html(200));
-    all[4].when(On::tool("echo"), Behave::html(503));
+    all[0].inject_fault(RequestMatch::for_method("tools/list"), InjectedFault::Hang);
+    all[1].inject_fault(RequestMatch::for_tool("echo"), InjectedFault::Hang);
+    all[2].inject_fault(RequestMatch::for_tool("echo"), InjectedFault::DieMidway);
+    all[3].inject_fault(RequestMatch::for_method("tools/list"), InjectedFault::not_json());
+    all[3].inject_fault(RequestMatch::for_tool("echo"), InjectedFault::not_json());
+    all[4].inject_fault(RequestMatch::for_method("tools/list"), InjectedFault::html(200));
+    all[4].inject_fault(RequestMatch::for_tool("echo"), InjectedFault::html(503));
     let call = async |number: usize| ada.call(&format!("mcp.up{number}:echo"), json!({ "text": "x" })).await;
 
     // Two that never answer are under way all the time; whatever comes from the others came meanwhile.
@@ -40,8 +40,8 @@ async fn one_that_hangs_dies_or_talks_nonsense_is_nobody_elses_trouble() {
     let (asked, hanging) = (lists.post(path, &Value::Null), call(1));
     tokio::pin!(asked, hanging);
     let others = async {
-        all[0].wait_seen("tools/list", 2).await;
-        all[1].wait_seen("tools/call", 1).await;
+        all[0].wait_messages("tools/list", 2).await;
+        all[1].wait_messages("tools/call", 1).await;
         for number in [2, 3, 4] {
             assert!(call(number).await.status.is_server_error());
             refresh(&p, &format!("up{number}")).await;
@@ -69,23 +69,23 @@ async fn one_that_hangs_dies_or_talks_nonsense_is_nobody_elses_trouble() {
 async fn one_that_never_answered_is_not_an_empty_one() {
     let p = Platform::with(|config| config.upstream_settings.list_timeout_ms = 100).await;
     for (number, fault) in [
-        Behave::Hang,
-        Behave::html(200),
-        Behave::not_json(),
-        Behave::Die,
-        Behave::wrong_shape(),
-        Behave::status(500),
+        InjectedFault::Hang,
+        InjectedFault::html(200),
+        InjectedFault::not_json(),
+        InjectedFault::Die,
+        InjectedFault::wrong_shape(),
+        InjectedFault::status(500),
     ]
     .into_iter()
     .enumerate()
     {
-        let upstream = plain(Era::Modern).await;
-        upstream.when(On::method("tools/list"), fault.clone());
+        let upstream = plain(UpstreamEra::Modern).await;
+        upstream.inject_fault(RequestMatch::for_method("tools/list"), fault.clone());
         let id = format!("up{number}");
         let now = add(&p, &id, &upstream.url()).await;
         assert_eq!((&now["state"], &now["listedAt"]), (&json!("down"), &Value::Null), "{fault:?}: {now}");
         assert!(!now["problem"].as_str().unwrap().is_empty(), "{fault:?}: {now}");
-        upstream.behave_well();
+        upstream.clear_faults();
         let now = refresh(&p, &id).await;
         assert_eq!((&now["state"], &now["tools"], &now["problem"]), (&json!("up"), &json!(4), &Value::Null));
     }
@@ -94,14 +94,14 @@ async fn one_that_never_answered_is_not_an_empty_one() {
 #[tokio::test]
 async fn the_last_good_list_stays_and_says_how_old_it_is() {
     let p = Platform::start().await;
-    let upstream = plain(Era::Modern).await;
-    upstream.offer(List::Prompts, vec![json!({ "name": "good" })]);
+    let upstream = plain(UpstreamEra::Modern).await;
+    upstream.set_list(OfferListKind::Prompts, vec![json!({ "name": "good" })]);
     let good = add(&p, "up", &upstream.url()).await;
     let ada = live(&p, "ada").await;
     // A list beside the tools breaks: it stays as it was, and the tools are new.
     p.clock.advance(60);
-    upstream.offer(List::Tools, vec![tool("new")]);
-    upstream.when(On::method("prompts/list"), Behave::error(-32603, "no"));
+    upstream.set_list(OfferListKind::Tools, vec![tool("new")]);
+    upstream.inject_fault(RequestMatch::for_method("prompts/list"), InjectedFault::error(-32603, "no"));
     let now = refresh(&p, "up").await;
     assert_eq!(
         (&now["state"], &now["tools"], &now["prompts"]),
@@ -113,13 +113,13 @@ async fn the_last_good_list_stays_and_says_how_old_it_is() {
     assert_ne!(now["listedAt"], good["listedAt"]);
     // The tools break: everything stays.
     p.clock.advance(60);
-    upstream.when(On::method("tools/list"), Behave::html(200));
+    upstream.inject_fault(RequestMatch::for_method("tools/list"), InjectedFault::html(200));
     let then = refresh(&p, "up").await;
     assert_eq!((&then["state"], &then["tools"]), (&json!("down"), &json!(1)));
     assert_eq!(then["listedAt"], now["listedAt"]);
     // It offers nothing, and says so: that is an answer.
-    upstream.behave_well();
-    upstream.offer(List::Tools, Vec::new());
+    upstream.clear_faults();
+    upstream.set_list(OfferListKind::Tools, Vec::new());
     let nothing = refresh(&p, "up").await;
     assert_eq!((&nothing["state"], &nothing["tools"]), (&json!("up"), &json!(0)));
     assert_eq!(ada.tools().await, [""; 0]);
@@ -128,9 +128,9 @@ async fn the_last_good_list_stays_and_says_how_old_it_is() {
 #[tokio::test]
 async fn after_a_restart_the_list_of_a_dead_upstream_is_still_there() {
     let p = Platform::start().await;
-    let upstream = plain(Era::Modern).await;
+    let upstream = plain(UpstreamEra::Modern).await;
     let good = add(&p, "up", &upstream.url()).await;
-    upstream.down().await;
+    upstream.take_down().await;
     p.clock.advance(3_600);
     let p = p.restart().await;
     let ada = live(&p, "ada").await;
@@ -143,7 +143,7 @@ async fn after_a_restart_the_list_of_a_dead_upstream_is_still_there() {
     );
     let failed = ada.call("mcp.up:echo", json!({ "text": "x" })).await.expect(503);
     assert_eq!(failed.json()["error"]["retryable"], true);
-    upstream.up().await;
+    upstream.bring_up().await;
     assert_eq!(refresh(&p, "up").await["state"], "up");
     ada.call("mcp.up:echo", json!({ "text": "x" })).await.expect(200);
 }
@@ -151,12 +151,12 @@ async fn after_a_restart_the_list_of_a_dead_upstream_is_still_there() {
 #[tokio::test]
 async fn one_that_is_down_is_not_tried_for_a_while_and_taken_back_at_once() {
     let p = Platform::start().await;
-    let (upstream, other) = (plain(Era::Modern).await, plain(Era::Modern).await);
+    let (upstream, other) = (plain(UpstreamEra::Modern).await, plain(UpstreamEra::Modern).await);
     add(&p, "up", &upstream.url()).await;
     add(&p, "other", &other.url()).await;
     let ada = live(&p, "ada").await;
     let call = async || ada.call("mcp.up:echo", json!({ "text": "x" })).await;
-    upstream.down().await;
+    upstream.take_down().await;
     let refused = until(async || call().await, |answer| answer.text.contains("not tried")).await;
     let refused = refused.expect(503);
     assert_eq!(
@@ -170,7 +170,7 @@ async fn one_that_is_down_is_not_tried_for_a_while_and_taken_back_at_once() {
     let now = status(&p, "up").await;
     assert_eq!((&now["state"], &now["tools"]), (&json!("down"), &json!(4)));
 
-    upstream.up().await;
+    upstream.bring_up().await;
     assert_eq!(refresh(&p, "up").await["state"], "up");
     call().await.expect(200);
 }
@@ -178,11 +178,11 @@ async fn one_that_is_down_is_not_tried_for_a_while_and_taken_back_at_once() {
 #[tokio::test]
 async fn one_that_comes_back_is_noticed_by_itself() {
     let p = Platform::start().await;
-    let upstream = plain(Era::Legacy).await;
-    upstream.down().await;
+    let upstream = plain(UpstreamEra::Legacy).await;
+    upstream.take_down().await;
     create(&p, "up", json!({ "url": upstream.url() })).await;
     until(async || status(&p, "up").await, |now| now["state"] == "down").await;
-    upstream.up().await;
+    upstream.bring_up().await;
     let now = until(async || status(&p, "up").await, |now| now["state"] == "up").await;
     assert_eq!((&now["tools"], &now["revision"]), (&json!(4), &json!("2025-11-25")));
 }
@@ -190,7 +190,7 @@ async fn one_that_comes_back_is_noticed_by_itself() {
 #[tokio::test]
 async fn a_session_that_an_upstream_forgot_is_made_anew() {
     let p = Platform::start().await;
-    let upstream = plain(Era::Legacy).await;
+    let upstream = plain(UpstreamEra::Legacy).await;
     add(&p, "up", &upstream.url()).await;
     let ada = live(&p, "ada").await;
     ada.call("mcp.up:echo", json!({ "text": "x" })).await.expect(200);
@@ -202,7 +202,7 @@ async fn a_session_that_an_upstream_forgot_is_made_anew() {
 #[tokio::test]
 async fn an_upstream_of_no_revision_that_we_speak_says_so() {
     let p = Platform::start().await;
-    let upstream = plain(Era::Only("1999-12-31")).await;
+    let upstream = plain(UpstreamEra::Only("1999-12-31")).await;
     let now = add(&p, "old", &upstream.url()).await;
     assert_eq!(now["state"], "down");
     assert!(now["problem"].as_str().unwrap().contains("1999-12-31"), "{now}");

@@ -1,7 +1,7 @@
 //! What the operator leaves out, renames, sorts and ties to a device.
 
 use serde_json::{Value, json};
-use toolyard_testkit::upstream::{Era, List};
+use toolyard_testkit::upstream::{OfferListKind, UpstreamEra};
 
 use super::world::{add_with, full, hidden, live, names, plain, refresh, tool};
 use crate::platform::Platform;
@@ -9,9 +9,9 @@ use crate::platform::Platform;
 #[tokio::test]
 async fn only_what_is_included_and_not_excluded_is_there() {
     let p = Platform::start().await;
-    let upstream = full(Era::Modern).await;
+    let upstream = full(UpstreamEra::Modern).await;
     let tools = ["get_a", "get_secret", "set_a"].map(tool);
-    upstream.offer(List::Tools, tools.to_vec());
+    upstream.set_list(OfferListKind::Tools, tools.to_vec());
     let filter = json!({ "url": upstream.url(), "include": ["get_*", "test://*", "test_simple_?rompt"],
         "exclude": ["*secret*", "test://static-b*"] });
     let status = add_with(&p, "up", filter).await;
@@ -38,13 +38,13 @@ async fn only_what_is_included_and_not_excluded_is_there() {
     for uri in ["test://mcp.up/static-text", "test://mcp.up/template/1/data"] {
         ada.modern("resources/read", json!({ "uri": uri })).await.result();
     }
-    assert!(upstream.seen("tools/call").is_empty() && upstream.seen("prompts/get").is_empty());
+    assert!(upstream.messages("tools/call").is_empty() && upstream.messages("prompts/get").is_empty());
 }
 
 #[tokio::test]
 async fn a_renamed_tool_is_called_by_its_own_name() {
     let p = Platform::start().await;
-    let upstream = plain(Era::Both).await;
+    let upstream = plain(UpstreamEra::Both).await;
     let rename = json!({ "echo": "say-it", "add": "fail" });
     add_with(&p, "up", json!({ "url": upstream.url(), "rename": rename })).await;
     let ada = live(&p, "ada").await;
@@ -54,20 +54,24 @@ async fn a_renamed_tool_is_called_by_its_own_name() {
     assert_eq!(ada.call("mcp.up:say-it", json!({ "text": "x" })).await.expect(200).json()["content"], "x");
     let sum = ada.call("mcp.up:fail", json!({ "a": 1, "b": 2 })).await.expect(200).json();
     assert_eq!(sum["content"], "3");
-    let called: Vec<_> = upstream.seen("tools/call").iter().map(|seen| seen.params["name"].clone()).collect();
+    let called: Vec<_> =
+        upstream.messages("tools/call").iter().map(|seen| seen.params["name"].clone()).collect();
     assert_eq!(called, ["echo", "add"]);
-    let header: Vec<_> =
-        upstream.seen("tools/call").iter().map(|seen| seen.header("mcp-name").unwrap().to_owned()).collect();
+    let header: Vec<_> = upstream
+        .messages("tools/call")
+        .iter()
+        .map(|seen| seen.header("mcp-name").unwrap().to_owned())
+        .collect();
     assert_eq!(header, ["echo", "add"]);
 }
 
 #[tokio::test]
 async fn a_category_is_given_to_tools_that_have_none() {
     let p = Platform::start().await;
-    let upstream = plain(Era::Both).await;
+    let upstream = plain(UpstreamEra::Both).await;
     let mut music = tool("music");
     music["mentraExtensions"] = json!({ "category": "media" });
-    upstream.offer(List::Tools, vec![tool("todo"), music]);
+    upstream.set_list(OfferListKind::Tools, vec![tool("todo"), music]);
     add_with(&p, "up", json!({ "url": upstream.url(), "category": "productivity" })).await;
     let ada = live(&p, "ada").await;
     let of = async |category: &str| -> Vec<Value> {
@@ -82,8 +86,8 @@ async fn a_category_is_given_to_tools_that_have_none() {
 #[tokio::test]
 async fn tools_that_need_a_device_are_hidden_from_others_with_everything_beside_them() {
     let p = Platform::start().await;
-    let upstream = full(Era::Modern).await;
-    upstream.offer(List::Tools, vec![tool("photo")]);
+    let upstream = full(UpstreamEra::Modern).await;
+    upstream.set_list(OfferListKind::Tools, vec![tool("photo")]);
     let camera = json!([{ "type": "CAMERA", "level": "REQUIRED" }]);
     add_with(&p, "cam", json!({ "url": upstream.url(), "hardwareRequirements": camera })).await;
     let mut device = p.device("ada").await;
@@ -110,7 +114,7 @@ async fn tools_that_need_a_device_are_hidden_from_others_with_everything_beside_
 async fn a_user_switches_off_what_the_operator_gives_to_everybody() {
     const PATH: &str = "/api/settings/tools/mcp.up:echo";
     let p = Platform::start().await;
-    let upstream = plain(Era::Both).await;
+    let upstream = plain(UpstreamEra::Both).await;
     add_with(&p, "up", json!({ "url": upstream.url() })).await;
     let ada = live(&p, "ada").await;
     ada.put(PATH, &json!({ "enabled": false })).await.expect(204);

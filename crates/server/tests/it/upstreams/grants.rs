@@ -1,7 +1,7 @@
 //! What a user gave an upstream: kept sealed, given back, and shown to nobody else's server.
 
 use serde_json::json;
-use toolyard_testkit::upstream::Era;
+use toolyard_testkit::upstream::UpstreamEra;
 
 use super::{
     guarded::{Guarded, authorize, link},
@@ -10,7 +10,7 @@ use super::{
 use crate::platform::Platform;
 
 async fn started(p: &Platform) -> Guarded {
-    let guarded = Guarded::start(Era::Modern).await;
+    let guarded = Guarded::start(UpstreamEra::Modern).await;
     add_with(p, "up", json!({ "url": guarded.url(), "auth": "oauth" })).await;
     guarded
 }
@@ -36,7 +36,7 @@ async fn tokens_are_sealed_in_the_store_and_outlive_the_root_key() {
     let (old, new) = ("11".repeat(32), "22".repeat(32));
     let p = Platform::with(|config| config.auth.root_key = Some(old.clone())).await;
     let guarded = started(&p).await;
-    guarded.authorization.script(|script| {
+    guarded.authorization.configure(|script| {
         script.gives_secret = true;
         script.auth_methods = vec!["client_secret_basic".to_owned()];
     });
@@ -56,7 +56,7 @@ async fn tokens_are_sealed_in_the_store_and_outlive_the_root_key() {
     assert!(calls(&p, "ada").await);
     let p = p.restart_with(|config| config.auth.old_root_key = None).await;
     assert!(calls(&p, "ada").await, "the old key is not needed any more");
-    assert_eq!(guarded.authorization.seen("/authorize").len(), 1);
+    assert_eq!(guarded.authorization.requests("/authorize").len(), 1);
 }
 
 #[tokio::test]
@@ -69,17 +69,17 @@ async fn a_user_can_take_it_back_and_give_it_again() {
     p.user("ada").delete("/api/upstreams/up/authorize").await.expect(204);
     assert!(!calls(&p, "ada").await);
     assert!(calls(&p, "bob").await, "ada's alone");
-    let asked = guarded.authorization.seen("/token").len();
+    let asked = guarded.authorization.requests("/token").len();
     authorize(&p, "ada", "up").await.expect(200);
     assert!(calls(&p, "ada").await);
-    assert_eq!(guarded.authorization.seen("/token").len(), asked + 1);
+    assert_eq!(guarded.authorization.requests("/token").len(), asked + 1);
     p.user("carol").delete("/api/upstreams/up/authorize").await.expect(204);
 }
 
 #[tokio::test]
 async fn removing_it_forgets_everything() {
     let p = Platform::start().await;
-    let guarded = Guarded::start(Era::Modern).await;
+    let guarded = Guarded::start(UpstreamEra::Modern).await;
     let body = json!({ "id": "up", "url": guarded.url(), "auth": "oauth" });
     p.nobody().post("/api/upstreams", &body).await.expect(201);
     let ada = live(&p, "ada").await;
@@ -103,12 +103,12 @@ async fn removing_it_forgets_everything() {
 #[tokio::test]
 async fn tokens_are_for_the_address_they_were_given_for() {
     let p = Platform::start().await;
-    let (guarded, elsewhere) = (started(&p).await, Guarded::start(Era::Modern).await);
+    let (guarded, elsewhere) = (started(&p).await, Guarded::start(UpstreamEra::Modern).await);
     authorize(&p, "ada", "up").await.expect(200);
     assert!(calls(&p, "ada").await);
     p.nobody().patch("/api/upstreams/up", &json!({ "url": elsewhere.url() })).await.expect(200);
     assert!(!calls(&p, "ada").await);
-    for seen in elsewhere.resource.seen("/mcp") {
+    for seen in elsewhere.resource.requests("/mcp") {
         assert!(seen.headers.get("authorization").is_none(), "{seen:?}");
     }
     p.nobody().patch("/api/upstreams/up", &json!({ "url": guarded.url() })).await.expect(200);
@@ -117,8 +117,8 @@ async fn tokens_are_for_the_address_they_were_given_for() {
 #[tokio::test]
 async fn a_secret_that_was_registered_by_hand_goes_to_its_own_server_only() {
     let p = Platform::start().await;
-    let guarded = Guarded::start(Era::Modern).await;
-    guarded.authorization.script(|script| {
+    let guarded = Guarded::start(UpstreamEra::Modern).await;
+    guarded.authorization.configure(|script| {
         script.registers = false;
         script.clients = vec![("by-hand".to_owned(), Some("the-secret".to_owned()))];
         script.auth_methods = vec!["client_secret_basic".to_owned()];
@@ -128,7 +128,7 @@ async fn a_secret_that_was_registered_by_hand_goes_to_its_own_server_only() {
     add_with(&p, "up", details).await;
     let refused = p.user("ada").post("/api/upstreams/up/authorize", &json!({})).await.expect(503);
     assert!(!refused.text.contains("the-secret"), "{}", refused.text);
-    assert!(guarded.authorization.seen("/authorize").is_empty());
+    assert!(guarded.authorization.requests("/authorize").is_empty());
 
     // A secret is given for one server; for another it is given again.
     let issuer = json!({ "issuer": guarded.authorization.url() });

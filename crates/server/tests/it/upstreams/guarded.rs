@@ -17,7 +17,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use toolyard_net::{ClientSettings, Guard, HttpClient};
 use toolyard_testkit::{
     authorization::{FakeAuthorization, FakeResource},
-    upstream::{Era, FakeUpstream},
+    upstream::{FakeUpstream, UpstreamEra},
 };
 
 use super::world::plain;
@@ -49,13 +49,13 @@ struct Door {
 }
 
 impl Guarded {
-    pub(crate) async fn start(era: Era) -> Self {
+    pub(crate) async fn start(era: UpstreamEra) -> Self {
         let authorization = FakeAuthorization::start().await;
         let resource = FakeResource::start(&authorization).await;
         let (first, second) = (plain(era).await, plain(era).await);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-        resource.script(|script| script.resource = Some(url.clone()));
+        resource.configure(|script| script.resource = Some(url.clone()));
         let door = Arc::new(Door {
             checks: resource.url(),
             upstreams: [first.url(), second.url()],
@@ -132,7 +132,7 @@ async fn send(url: &str, mut request: Request<Full<Bytes>>) -> Result<Response<B
 
 /// What a browser does: follows the link to the authorization server, which says yes and names the way back.
 pub(crate) async fn says_yes(p: &Platform, link: &str) -> String {
-    let browser = HttpClient::new(Guard::open(), ClientSettings::default());
+    let browser = HttpClient::new(Guard::unrestricted(), ClientSettings::default());
     let request = Request::get(link).body(Full::default()).unwrap();
     let answer = soon(browser.send(request)).await.unwrap();
     assert_eq!(answer.status, 302);

@@ -1,12 +1,12 @@
 //! Prompts, resources and completion, asked of the upstream that has them.
 
 use serde_json::{Value, json};
-use toolyard_testkit::upstream::{Behave, Era, List, On};
+use toolyard_testkit::upstream::{InjectedFault, OfferListKind, RequestMatch, UpstreamEra};
 
 use super::world::{add, full, plain};
 use crate::{mcp::client::LEGACY, platform::Platform};
 
-const ERAS: [Era; 2] = [Era::Modern, Era::Legacy];
+const ERAS: [UpstreamEra; 2] = [UpstreamEra::Modern, UpstreamEra::Legacy];
 
 #[tokio::test]
 async fn a_prompt_is_filled_by_its_upstream() {
@@ -24,7 +24,7 @@ async fn a_prompt_is_filled_by_its_upstream() {
             assert_eq!(got["description"], "A prompt with two arguments.");
         }
         assert_eq!((&modern["resultType"], &legacy["resultType"]), (&json!("complete"), &Value::Null));
-        let seen = &upstream.seen("prompts/get")[0].params;
+        let seen = &upstream.messages("prompts/get")[0].params;
         assert_eq!(seen["name"], "test_prompt_with_arguments");
         assert_eq!(seen["arguments"], json!({ "arg1": "a", "arg2": "b" }));
         let missing =
@@ -68,22 +68,22 @@ async fn what_an_upstream_does_not_have_is_told_in_the_callers_era() {
         for answer in [modern, legacy] {
             assert_eq!(answer.json()["error"]["data"]["uri"], uri);
         }
-        assert_eq!(upstream.seen("resources/read").len(), 2, "it was asked: not everything is listed");
+        assert_eq!(upstream.messages("resources/read").len(), 2, "it was asked: not everything is listed");
     }
 }
 
 #[tokio::test]
 async fn a_failure_is_not_the_same_as_missing() {
     let p = Platform::start().await;
-    let upstream = full(Era::Modern).await;
+    let upstream = full(UpstreamEra::Modern).await;
     add(&p, "up", &upstream.url()).await;
     let uri = json!({ "uri": "test://mcp.up/static-text" });
     for (fault, code) in [
-        (Behave::error(-32603, "the disk is gone"), "EXECUTION_ERROR"),
-        (Behave::status(500), "HTTP_ERROR"),
-        (Behave::not_json(), "INVALID_RESPONSE"),
+        (InjectedFault::error(-32603, "the disk is gone"), "EXECUTION_ERROR"),
+        (InjectedFault::status(500), "HTTP_ERROR"),
+        (InjectedFault::not_json(), "INVALID_RESPONSE"),
     ] {
-        upstream.when(On::method("resources/read").times(1), fault);
+        upstream.inject_fault(RequestMatch::for_method("resources/read").times(1), fault);
         let answer = p.user("ada").modern("resources/read", uri.clone()).await;
         assert_eq!(answer.refusal(), (200, -32603), "{}", answer.text);
         assert_eq!(answer.json()["error"]["data"]["code"], code);
@@ -96,7 +96,10 @@ async fn arguments_are_completed_by_whoever_has_them() {
     for era in ERAS {
         let p = Platform::start().await;
         let (upstream, silent) = (full(era).await, plain(era).await);
-        silent.offer(toolyard_testkit::upstream::List::Resources, vec![json!({ "uri": "a:b", "name": "r" })]);
+        silent.set_list(
+            toolyard_testkit::upstream::OfferListKind::Resources,
+            vec![json!({ "uri": "a:b", "name": "r" })],
+        );
         add(&p, "up", &upstream.url()).await;
         add(&p, "silent", &silent.url()).await;
         let complete = async |reference: Value| {
@@ -115,11 +118,11 @@ async fn arguments_are_completed_by_whoever_has_them() {
         ] {
             let got = complete(reference).await.result();
             assert_eq!(got["completion"]["values"], json!(["paris", "park", "party"]), "{era:?}");
-            assert_eq!(upstream.seen("completion/complete").last().unwrap().params["ref"], own);
+            assert_eq!(upstream.messages("completion/complete").last().unwrap().params["ref"], own);
         }
         let none = complete(json!({ "type": "ref/resource", "uri": "a:mcp.silent/b" })).await.result();
         assert_eq!(none["completion"]["values"], json!([]), "{era:?}");
-        assert!(silent.seen("completion/complete").is_empty());
+        assert!(silent.messages("completion/complete").is_empty());
         let wrong = complete(json!({ "type": "ref/prompt", "name": "mcp.up:none" })).await;
         assert_eq!(wrong.refusal(), (200, -32602));
     }
@@ -139,16 +142,19 @@ async fn a_uri_that_a_client_made_from_the_upstreams_own_template_is_read() {
         ] {
             assert_eq!(read["contents"][0]["uri"], "test://template/42/data", "{era:?}: {read}");
         }
-        assert_eq!(upstream.seen("resources/read")[0].params["uri"], "test://template/42/data");
+        assert_eq!(upstream.messages("resources/read")[0].params["uri"], "test://template/42/data");
         for unknown in ["test://template/42/data/more", "test://template//data", "other://template/42/data"] {
             let refused = p.user("ada").modern("resources/read", json!({ "uri": unknown })).await;
             assert_eq!(refused.refusal(), (200, -32602), "{unknown}");
         }
         // Two who could have made it: nobody is asked on a guess.
-        other.offer(List::Templates, vec![json!({ "name": "t", "uriTemplate": "test://{+anything}" })]);
+        other.set_list(
+            OfferListKind::Templates,
+            vec![json!({ "name": "t", "uriTemplate": "test://{+anything}" })],
+        );
         add(&p, "other", &other.url()).await;
         let refused = p.user("ada").modern("resources/read", params).await;
         assert_eq!(refused.refusal(), (200, -32602), "{}", refused.text);
-        assert!(other.seen("resources/read").is_empty());
+        assert!(other.messages("resources/read").is_empty());
     }
 }

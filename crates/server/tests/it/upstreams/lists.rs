@@ -1,7 +1,7 @@
 //! Many upstreams, one list: aliases, canonical names, and URIs that stay apart.
 
 use serde_json::{Value, json};
-use toolyard_testkit::upstream::{Era, List};
+use toolyard_testkit::upstream::{OfferListKind, UpstreamEra};
 
 use super::world::{add, full, live, names, plain, text, tool};
 use crate::{
@@ -16,9 +16,9 @@ async fn list(person: &Person<'_>, method: &str, member: &str) -> Vec<Value> {
 #[tokio::test]
 async fn tools_of_all_stand_side_by_side_under_names_of_their_own() {
     let p = Platform::start().await;
-    let (first, second) = (plain(Era::Modern).await, plain(Era::Legacy).await);
-    first.offer(List::Tools, vec![tool("same"), tool("only-first")]);
-    second.offer(List::Tools, vec![tool("same"), tool("x.y/z")]);
+    let (first, second) = (plain(UpstreamEra::Modern).await, plain(UpstreamEra::Legacy).await);
+    first.set_list(OfferListKind::Tools, vec![tool("same"), tool("only-first")]);
+    second.set_list(OfferListKind::Tools, vec![tool("same"), tool("x.y/z")]);
     add(&p, "first", &first.url()).await;
     add(&p, "second", &second.url()).await;
     let (_app, _device) = p.echo().await;
@@ -48,7 +48,7 @@ async fn tools_of_all_stand_side_by_side_under_names_of_their_own() {
     ada.run("mcp.second:same", json!({})).await;
     ada.run(odd, json!({ "a": 1 })).await;
     let called = |upstream: &toolyard_testkit::upstream::FakeUpstream| {
-        let seen = upstream.seen("tools/call");
+        let seen = upstream.messages("tools/call");
         seen.iter().map(|seen| seen.params["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(called(&first), ["same"]);
@@ -58,7 +58,7 @@ async fn tools_of_all_stand_side_by_side_under_names_of_their_own() {
 #[tokio::test]
 async fn prompts_resources_and_templates_of_all_are_listed_and_lead_back() {
     let p = Platform::start().await;
-    let (one, two) = (full(Era::Modern).await, full(Era::Legacy).await);
+    let (one, two) = (full(UpstreamEra::Modern).await, full(UpstreamEra::Legacy).await);
     add(&p, "one", &one.url()).await;
     add(&p, "two", &two.url()).await;
     let ada = p.user("ada");
@@ -80,7 +80,7 @@ async fn prompts_resources_and_templates_of_all_are_listed_and_lead_back() {
     for (name, upstream) in [("mcp_one__test_simple_prompt", &one), ("mcp.two:test_simple_prompt", &two)] {
         let got = ada.modern("prompts/get", json!({ "name": name })).await.result();
         assert!(got["messages"][0]["content"]["text"].as_str().unwrap().contains("simple prompt"));
-        assert_eq!(upstream.seen("prompts/get").last().unwrap().params["name"], "test_simple_prompt");
+        assert_eq!(upstream.messages("prompts/get").last().unwrap().params["name"], "test_simple_prompt");
     }
     for (uri, upstream, own) in [
         ("test://mcp.one/static-text", &one, "test://static-text"),
@@ -89,7 +89,7 @@ async fn prompts_resources_and_templates_of_all_are_listed_and_lead_back() {
     ] {
         let read = ada.modern("resources/read", json!({ "uri": uri })).await.result();
         assert_eq!(read["contents"][0]["uri"], uri, "under the name that was asked for");
-        assert_eq!(upstream.seen("resources/read").last().unwrap().params["uri"], own);
+        assert_eq!(upstream.messages("resources/read").last().unwrap().params["uri"], own);
     }
     // The upstream's own form would be either's.
     let either = ada.modern("resources/read", json!({ "uri": "test://static-text" })).await;
@@ -99,7 +99,7 @@ async fn prompts_resources_and_templates_of_all_are_listed_and_lead_back() {
 #[tokio::test]
 async fn a_resource_that_one_upstream_alone_has_is_read_under_either_name() {
     let p = Platform::start().await;
-    let (one, two) = (full(Era::Modern).await, plain(Era::Modern).await);
+    let (one, two) = (full(UpstreamEra::Modern).await, plain(UpstreamEra::Modern).await);
     add(&p, "one", &one.url()).await;
     add(&p, "two", &two.url()).await;
     let session = p.user("ada").handshake(LEGACY).await;
@@ -116,14 +116,14 @@ async fn a_resource_that_one_upstream_alone_has_is_read_under_either_name() {
 #[tokio::test]
 async fn pages_of_user_interfaces_stay_such_and_can_be_read() {
     let p = Platform::start().await;
-    let upstream = full(Era::Modern).await;
+    let upstream = full(UpstreamEra::Modern).await;
     let page = json!({ "name": "show", "inputSchema": { "type": "object" }, "_meta": {
         "ui": { "resourceUri": "ui://widget/main.html", "visibility": ["model", "app"] },
         "openai/outputTemplate": "ui://widget/main.html", "vendor": { "kept": true } } });
-    upstream.offer(List::Tools, vec![page]);
+    upstream.set_list(OfferListKind::Tools, vec![page]);
     let html = "text/html;profile=mcp-app";
-    upstream.offer(
-        List::Resources,
+    upstream.set_list(
+        OfferListKind::Resources,
         vec![json!({ "uri": "ui://widget/main.html", "name": "w", "mimeType": html })],
     );
     add(&p, "ui", &upstream.url()).await;
@@ -136,22 +136,25 @@ async fn pages_of_user_interfaces_stay_such_and_can_be_read() {
     assert_eq!(names(&ada, "resources/list").await, [uri]);
     let read = ada.modern("resources/read", json!({ "uri": uri })).await.result();
     assert_eq!((&read["contents"][0]["uri"], &read["contents"][0]["mimeType"]), (&json!(uri), &json!(html)));
-    assert_eq!(upstream.seen("resources/read")[0].params["uri"], "ui://widget/main.html");
+    assert_eq!(upstream.messages("resources/read")[0].params["uri"], "ui://widget/main.html");
 }
 
 #[tokio::test]
 async fn links_in_results_can_be_followed() {
-    use toolyard_testkit::upstream::{Behave, On};
+    use toolyard_testkit::upstream::{InjectedFault, RequestMatch};
     let p = Platform::start().await;
-    let upstream = full(Era::Modern).await;
+    let upstream = full(UpstreamEra::Modern).await;
     let link = json!({ "type": "resource_link", "uri": "test://static-text", "name": "text" });
-    upstream.when(On::tool("test_simple_text"), Behave::Result(json!({ "content": [link] })));
+    upstream.inject_fault(
+        RequestMatch::for_tool("test_simple_text"),
+        InjectedFault::Result(json!({ "content": [link] })),
+    );
     add(&p, "one", &upstream.url()).await;
     let ada = p.user("ada");
     let result = ada.run("mcp.one:test_simple_text", json!({})).await;
     let uri = &result["content"][0]["uri"];
     assert_eq!(uri, "test://mcp.one/static-text");
     ada.modern("resources/read", json!({ "uri": uri })).await.result();
-    upstream.behave_well();
+    upstream.clear_faults();
     assert!(text(&ada.run("mcp.one:test_simple_text", json!({})).await).contains("simple text"));
 }

@@ -1,7 +1,7 @@
 //! `/api/upstreams`: adding, looking, changing, removing, asking again, and every way to get it wrong.
 
 use serde_json::{Value, json};
-use toolyard_testkit::upstream::{Era, FakeUpstream, List};
+use toolyard_testkit::upstream::{FakeUpstream, OfferListKind, UpstreamEra};
 
 use super::world::{add, hidden, live, plain, refresh, status, tool};
 use crate::platform::Platform;
@@ -98,7 +98,7 @@ async fn every_problem_is_named() {
 #[tokio::test]
 async fn an_id_is_taken_once_and_packages_of_upstreams_are_nobodys_apps() {
     let p = Platform::start().await;
-    let upstream = plain(Era::Both).await;
+    let upstream = plain(UpstreamEra::Both).await;
     add(&p, "one", &upstream.url()).await;
     let again = json!({ "id": "one", "url": upstream.url() });
     let answer = p.nobody().post("/api/upstreams", &again).await.expect(409);
@@ -114,7 +114,7 @@ async fn an_id_is_taken_once_and_packages_of_upstreams_are_nobodys_apps() {
 #[tokio::test]
 async fn a_change_has_the_same_rules_and_changes_nothing_where_it_breaks_them() {
     let p = Platform::start().await;
-    let upstream = plain(Era::Both).await;
+    let upstream = plain(UpstreamEra::Both).await;
     add(&p, "one", &upstream.url()).await;
     let before = p.nobody().get("/api/upstreams/one").await.json()["details"].clone();
     for patch in [
@@ -132,17 +132,17 @@ async fn a_change_has_the_same_rules_and_changes_nothing_where_it_breaks_them() 
 #[tokio::test]
 async fn asking_now_says_how_it_is_and_when_it_was_listed() {
     let p = Platform::start().await;
-    let upstream = plain(Era::Both).await;
+    let upstream = plain(UpstreamEra::Both).await;
     let first = add(&p, "one", &upstream.url()).await;
     p.clock.advance(60);
-    upstream.offer(List::Tools, vec![tool("new")]);
+    upstream.set_list(OfferListKind::Tools, vec![tool("new")]);
     let second = refresh(&p, "one").await;
     assert_eq!(second["tools"], 1);
     assert_ne!(first["listedAt"], second["listedAt"]);
     p.clock.advance(60);
     let third = refresh(&p, "one").await;
     assert_ne!(second["listedAt"], third["listedAt"], "read again, and the same");
-    upstream.down().await;
+    upstream.take_down().await;
     p.clock.advance(60);
     let fourth = refresh(&p, "one").await;
     assert_eq!((&fourth["state"], &fourth["tools"]), (&json!("down"), &json!(1)));
@@ -154,8 +154,8 @@ async fn asking_now_says_how_it_is_and_when_it_was_listed() {
 #[tokio::test]
 async fn another_address_is_another_server_at_once() {
     let p = Platform::start().await;
-    let (first, second) = (plain(Era::Both).await, plain(Era::Legacy).await);
-    second.offer(List::Tools, vec![tool("other")]);
+    let (first, second) = (plain(UpstreamEra::Both).await, plain(UpstreamEra::Legacy).await);
+    second.set_list(OfferListKind::Tools, vec![tool("other")]);
     add(&p, "one", &first.url()).await;
     p.nobody().patch("/api/upstreams/one", &json!({ "url": second.url() })).await.expect(200);
     let now = refresh(&p, "one").await;
@@ -164,25 +164,25 @@ async fn another_address_is_another_server_at_once() {
     assert_eq!(ada.tools().await, ["mcp.one:other"]);
     assert_eq!(hidden(&ada, "mcp.one:echo").await, "");
     ada.call("mcp.one:other", json!({})).await.expect(200);
-    assert!(first.seen("tools/call").is_empty());
+    assert!(first.messages("tools/call").is_empty());
 }
 
 #[tokio::test]
 async fn what_was_removed_can_be_added_again() {
     let p = Platform::start().await;
-    let upstream = plain(Era::Both).await;
+    let upstream = plain(UpstreamEra::Both).await;
     for _ in 0..5 {
         add(&p, "one", &upstream.url()).await;
         p.nobody().delete("/api/upstreams/one").await.expect(204);
     }
     add(&p, "one", &upstream.url()).await;
     // It is followed: a change is noticed without anybody asking for it.
-    upstream.offer(List::Tools, vec![tool("late")]);
+    upstream.set_list(OfferListKind::Tools, vec![tool("late")]);
     upstream.wait_listening(1).await;
     let ada = live(&p, "ada").await;
     super::world::until(
         async || {
-            upstream.announce(List::Tools);
+            upstream.announce_list(OfferListKind::Tools);
             ada.tools().await
         },
         |tools| tools == &["mcp.one:late"],

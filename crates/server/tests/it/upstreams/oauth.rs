@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use toolyard_testkit::{
-    authorization::Fault,
-    upstream::{Behave, Era, List, On},
+    authorization::WebFault,
+    upstream::{InjectedFault, OfferListKind, RequestMatch, UpstreamEra},
 };
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
 use crate::platform::Platform;
 
 async fn guarded(p: &Platform) -> Guarded {
-    let guarded = Guarded::start(Era::Modern).await;
+    let guarded = Guarded::start(UpstreamEra::Modern).await;
     let now = add_with(p, "up", json!({ "url": guarded.url(), "auth": "oauth" })).await;
     assert_eq!((&now["state"], &now["tools"]), (&json!("needs-authorization"), &json!(0)), "{now}");
     guarded
@@ -34,7 +34,7 @@ async fn a_user_who_said_yes_has_the_tools() {
         (&refresh(&p, "up").await["state"], &status(&p, "up").await["problem"]),
         (&json!("up"), &Value::Null)
     );
-    let asked = &guarded.authorization.seen("/authorize")[0].query;
+    let asked = &guarded.authorization.requests("/authorize")[0].query;
     assert_eq!(asked["redirect_uri"], format!("{}/oauth/callback", p.url));
     assert_eq!((&*asked["code_challenge_method"], &asked["resource"]), ("S256", &guarded.url()));
     let bob = live(&p, "bob").await;
@@ -46,8 +46,8 @@ async fn a_user_who_said_yes_has_the_tools() {
 async fn each_user_has_what_the_upstream_gives_them() {
     let p = Platform::start().await;
     let guarded = guarded(&p).await;
-    guarded.first.offer(List::Tools, vec![tool("for-ada"), tool("both")]);
-    guarded.second.offer(List::Tools, vec![tool("both"), tool("for-bob")]);
+    guarded.first.set_list(OfferListKind::Tools, vec![tool("for-ada"), tool("both")]);
+    guarded.second.set_list(OfferListKind::Tools, vec![tool("both"), tool("for-bob")]);
     for user in ["ada", "bob"] {
         live(&p, user).await;
         authorize(&p, user, "up").await.expect(200);
@@ -57,28 +57,31 @@ async fn each_user_has_what_the_upstream_gives_them() {
     assert_eq!(bob.tools().await, ["mcp.up:both", "mcp.up:for-bob"]);
     ada.call("mcp.up:both", json!({})).await.expect(200);
     bob.call("mcp.up:both", json!({})).await.expect(200);
-    assert_eq!((guarded.first.seen("tools/call").len(), guarded.second.seen("tools/call").len()), (1, 1));
+    assert_eq!(
+        (guarded.first.messages("tools/call").len(), guarded.second.messages("tools/call").len()),
+        (1, 1)
+    );
     assert_eq!(bob.call("mcp.up:for-ada", json!({})).await.expect(404).code(), "TOOL_NOT_FOUND");
     // Both outlive the server, each for its own.
     let p = p.restart().await;
     assert_eq!(live(&p, "bob").await.tools().await, ["mcp.up:both", "mcp.up:for-bob"]);
     p.user("bob").call("mcp.up:both", json!({})).await.expect(200);
-    assert_eq!(guarded.second.seen("tools/call").len(), 2);
+    assert_eq!(guarded.second.messages("tools/call").len(), 2);
 }
 
 #[tokio::test]
 async fn a_list_that_changes_for_one_user_is_read_for_that_user() {
     let p = Platform::with(|config| config.mcp.debounce_ms = 1).await;
     let guarded = guarded(&p).await;
-    guarded.first.offer(List::Tools, vec![tool("old")]);
-    guarded.second.offer(List::Tools, vec![tool("bobs")]);
+    guarded.first.set_list(OfferListKind::Tools, vec![tool("old")]);
+    guarded.second.set_list(OfferListKind::Tools, vec![tool("bobs")]);
     for user in ["ada", "bob"] {
         authorize(&p, user, "up").await.expect(200);
     }
     let mut ears = p.user("ada").listen("l", json!({ "toolsListChanged": true })).await;
     guarded.first.wait_listening(1).await;
-    guarded.first.offer(List::Tools, vec![tool("new")]);
-    guarded.first.announce(List::Tools);
+    guarded.first.set_list(OfferListKind::Tools, vec![tool("new")]);
+    guarded.first.announce_list(OfferListKind::Tools);
     assert_eq!(ears.message().await["method"], "notifications/tools/list_changed");
     assert_eq!(live(&p, "ada").await.tools().await, ["mcp.up:new"]);
     assert_eq!(live(&p, "bob").await.tools().await, ["mcp.up:bobs"]);
@@ -90,7 +93,7 @@ async fn a_resource_that_changes_for_one_user_is_told_to_that_user() {
     let guarded = guarded(&p).await;
     for upstream in [&guarded.first, &guarded.second] {
         let resources = ["test://mine", "test://mark"].map(|uri| json!({ "uri": uri, "name": "r" }));
-        upstream.offer(List::Resources, resources.to_vec());
+        upstream.set_list(OfferListKind::Resources, resources.to_vec());
     }
     let filter = json!({ "resourceSubscriptions": ["test://mcp.up/mine", "test://mcp.up/mark"] });
     let mut ears = Vec::new();
@@ -100,7 +103,7 @@ async fn a_resource_that_changes_for_one_user_is_told_to_that_user() {
     }
     let uri = |message: Value| message["params"]["uri"].as_str().unwrap().to_owned();
     let tells = async |uri: &'static str| loop {
-        guarded.first.update(uri);
+        guarded.first.announce_resource(uri);
         tokio::task::yield_now().await;
     };
     // Until it stands, what is told is lost; so it is told until it is heard.
@@ -114,7 +117,7 @@ async fn a_resource_that_changes_for_one_user_is_told_to_that_user() {
     // Bob's own upstream said nothing; the first that he hears is his.
     let bobs = async |ears: &mut crate::mcp::client::Events| uri(ears.message().await);
     let tells = async || loop {
-        guarded.second.update("test://mark");
+        guarded.second.announce_resource("test://mark");
         tokio::task::yield_now().await;
     };
     let first = tokio::select! {
@@ -159,10 +162,10 @@ async fn the_trouble_of_one_user_is_not_anothers() {
     let p = Platform::start().await;
     let guarded = guarded(&p).await;
     authorize(&p, "ada", "up").await.expect(200);
-    guarded.authorization.script(|script| script.expires_in = Some(24 * 60 * 60));
+    guarded.authorization.configure(|script| script.expires_in = Some(24 * 60 * 60));
     authorize(&p, "bob", "up").await.expect(200);
     // Ada's token has ended, and the authorization server cannot renew it: not even a connection can be made.
-    guarded.authorization.fails("/token", Fault::Status(500));
+    guarded.authorization.set_fault("/token", WebFault::Status(500));
     p.clock.advance(3_600);
     let p = p.restart().await;
     let (ada, bob) = (live(&p, "ada").await, live(&p, "bob").await);
@@ -176,13 +179,13 @@ async fn the_trouble_of_one_user_is_not_anothers() {
 #[tokio::test]
 async fn an_upstream_that_serves_strangers_shows_them_what_it_has() {
     let p = Platform::start().await;
-    let open = plain(Era::Modern).await;
+    let open = plain(UpstreamEra::Modern).await;
     add_with(&p, "open", json!({ "url": open.url(), "auth": "oauth" })).await;
     let ada = live(&p, "ada").await;
     assert_eq!(ada.tools().await.len(), 4);
     ada.call("mcp.open:echo", json!({ "text": "x" })).await.expect(200);
     // It wants to know who calls that one, and says nothing of where to ask.
-    open.when(On::tool("add"), Behave::status(401));
+    open.inject_fault(RequestMatch::for_tool("add"), InjectedFault::status(401));
     let result = ada.run("mcp.open:add", json!({ "a": 1, "b": 2 })).await;
     assert_eq!(result["isError"], true);
     assert!(text(&result).contains("authorization"), "{result}");

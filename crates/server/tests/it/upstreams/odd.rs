@@ -1,7 +1,9 @@
 //! Lists and results as servers in the field send them: one bad thing never takes the good ones with it.
 
 use serde_json::{Value, json};
-use toolyard_testkit::upstream::{Behave, Era, FakeUpstream, List, On, Options, odd};
+use toolyard_testkit::upstream::{
+    FakeUpstream, InjectedFault, OfferListKind, RequestMatch, UpstreamEra, UpstreamOptions, quirks,
+};
 
 use super::world::{add, hidden, live, names, plain, refresh, text, tool};
 use crate::{mcp::client::Ask, platform::Platform};
@@ -9,7 +11,7 @@ use crate::{mcp::client::Ask, platform::Platform};
 #[tokio::test]
 async fn a_bad_tool_is_set_aside_and_the_rest_stays() {
     let p = Platform::start().await;
-    let upstream = plain(Era::Both).await;
+    let upstream = plain(UpstreamEra::Both).await;
     let mut huge = tool("huge");
     huge["_meta"] = json!({ "x": "x".repeat(65 * 1024) });
     let mut described = tool("described");
@@ -18,8 +20,8 @@ async fn a_bad_tool_is_set_aside_and_the_rest_stays() {
     mirrored["inputSchema"]["properties"] = json!({ "n": { "type": "number", "x-mcp-header": "N" } });
     let more =
         [huge, described, mirrored, tool("co:lon"), tool("spa ce"), tool(&"n".repeat(129)), tool("good")];
-    let tools = [vec![tool("good")], odd::bad_tools(), more.to_vec(), vec![tool("last")]].concat();
-    upstream.offer(List::Tools, tools);
+    let tools = [vec![tool("good")], quirks::bad_tools(), more.to_vec(), vec![tool("last")]].concat();
+    upstream.set_list(OfferListKind::Tools, tools);
     let status = add(&p, "up", &upstream.url()).await;
     assert_eq!((&status["state"], &status["tools"]), (&json!("up"), &json!(2)), "{status}");
     let ada = live(&p, "ada").await;
@@ -50,14 +52,14 @@ async fn a_bad_tool_is_set_aside_and_the_rest_stays() {
 #[tokio::test]
 async fn bad_prompts_and_resources_are_set_aside_as_well() {
     let p = Platform::start().await;
-    let upstream = plain(Era::Both).await;
+    let upstream = plain(UpstreamEra::Both).await;
     let prompts = [json!({ "name": "fine" }), json!({ "name": 7 }), json!({ "name": "sp ace" }), json!([])];
-    upstream.offer(List::Prompts, prompts.to_vec());
+    upstream.set_list(OfferListKind::Prompts, prompts.to_vec());
     let resource = |uri: &str| json!({ "uri": uri, "name": "r", "vendor": { "kept": 1 } });
     let big = json!({ "uri": "a:b", "name": "x".repeat(65 * 1024) });
     let resources =
         vec![resource("a:1"), resource("no-scheme"), resource(""), big, resource("a:1"), json!(5)];
-    upstream.offer(List::Resources, resources);
+    upstream.set_list(OfferListKind::Resources, resources);
     let status = add(&p, "up", &upstream.url()).await;
     assert_eq!(
         (&status["prompts"], &status["resources"], &status["tools"]),
@@ -71,13 +73,16 @@ async fn bad_prompts_and_resources_are_set_aside_as_well() {
 #[tokio::test]
 async fn fields_that_no_revision_knows_are_kept() {
     let p = Platform::start().await;
-    let upstream = plain(Era::Both).await;
-    upstream.offer(List::Tools, vec![odd::tool_with_unknown_fields()]);
-    upstream.when(On::tool("unknown_fields"), Behave::Result(odd::unknown_content()));
+    let upstream = plain(UpstreamEra::Both).await;
+    upstream.set_list(OfferListKind::Tools, vec![quirks::tool_with_unknown_fields()]);
+    upstream.inject_fault(
+        RequestMatch::for_tool("unknown_fields"),
+        InjectedFault::Result(quirks::unknown_content()),
+    );
     add(&p, "up", &upstream.url()).await;
     let ada = live(&p, "ada").await;
     let listed = ada.modern("tools/list", json!({})).await.result()["tools"][0].clone();
-    let came = odd::tool_with_unknown_fields();
+    let came = quirks::tool_with_unknown_fields();
     for member in ["title", "inputSchema", "annotations", "execution", "securitySchemes", "fromTheFuture"] {
         assert_eq!(listed[member], came[member], "{member}");
     }
@@ -85,25 +90,32 @@ async fn fields_that_no_revision_knows_are_kept() {
     assert_eq!(rest["fromTheFuture"], came["fromTheFuture"]);
 
     let result = ada.run("mcp.up:unknown_fields", json!({ "x": 1 })).await;
-    assert_eq!(result["content"], odd::unknown_content()["content"], "also a type that nobody knows");
+    assert_eq!(result["content"], quirks::unknown_content()["content"], "also a type that nobody knows");
     assert_eq!(result["vendorResult"], json!({ "kept": true }));
     let rest = ada.call("mcp.up:unknown_fields", json!({})).await.expect(200).json();
-    assert_eq!(rest["content"], odd::unknown_content()["content"]);
+    assert_eq!(rest["content"], quirks::unknown_content()["content"]);
 }
 
 #[tokio::test]
 async fn a_broken_page_keeps_those_before_it_and_says_so() {
-    for fault in [Behave::not_json(), Behave::error(-32603, "no more"), Behave::Die, Behave::wrong_shape()] {
+    for fault in [
+        InjectedFault::not_json(),
+        InjectedFault::error(-32603, "no more"),
+        InjectedFault::Die,
+        InjectedFault::wrong_shape(),
+    ] {
         let p = Platform::start().await;
-        let upstream = FakeUpstream::with(Options { page_size: Some(3), ..Options::default() }).await;
-        upstream.when(On::method("tools/list").page(2), fault.clone());
+        let upstream =
+            FakeUpstream::start_with(UpstreamOptions { page_size: Some(3), ..UpstreamOptions::default() })
+                .await;
+        upstream.inject_fault(RequestMatch::for_method("tools/list").on_page(2), fault.clone());
         let status = add(&p, "up", &upstream.url()).await;
         assert_eq!(status["tools"], 3, "{fault:?}: {status}");
         assert!(status["setAside"][0]["reason"].as_str().unwrap().contains("later page"), "{status}");
         let ada = live(&p, "ada").await;
         assert!(hidden(&ada, "mcp.up:*").await.starts_with("tools/list:"));
         ada.call("mcp.up:echo", json!({ "text": "x" })).await.expect(200);
-        upstream.behave_well();
+        upstream.clear_faults();
         let status = refresh(&p, "up").await;
         assert_eq!((&status["tools"], &status["setAside"]), (&json!(4), &Value::Null));
         assert_eq!(hidden(&ada, "mcp.up:*").await, "");
@@ -113,9 +125,10 @@ async fn a_broken_page_keeps_those_before_it_and_says_so() {
 #[tokio::test]
 async fn a_list_that_goes_round_in_a_circle_ends() {
     let p = Platform::start().await;
-    let upstream = FakeUpstream::with(Options { page_size: Some(2), ..Options::default() }).await;
+    let upstream =
+        FakeUpstream::start_with(UpstreamOptions { page_size: Some(2), ..UpstreamOptions::default() }).await;
     let page = json!({ "tools": [tool("again")], "nextCursor": "from-2" });
-    upstream.when(On::method("tools/list").page(2), Behave::Result(page));
+    upstream.inject_fault(RequestMatch::for_method("tools/list").on_page(2), InjectedFault::Result(page));
     let status = add(&p, "up", &upstream.url()).await;
     assert_eq!(status["tools"], 3, "{status}");
     assert!(status["setAside"].to_string().contains("circle"), "{status}");
@@ -124,9 +137,10 @@ async fn a_list_that_goes_round_in_a_circle_ends() {
 #[tokio::test]
 async fn a_thousand_tools_in_pages_on_both_sides_and_not_one_more() {
     let p = Platform::start().await;
-    let upstream = FakeUpstream::with(Options { page_size: Some(64), ..Options::default() }).await;
+    let upstream =
+        FakeUpstream::start_with(UpstreamOptions { page_size: Some(64), ..UpstreamOptions::default() }).await;
     let many: Vec<Value> = (0..1_001).map(|number| tool(&format!("tool{number}"))).collect();
-    upstream.offer(List::Tools, many);
+    upstream.set_list(OfferListKind::Tools, many);
     let status = add(&p, "up", &upstream.url()).await;
     assert_eq!(status["tools"], 1_000);
     assert_eq!(status["setAside"], json!([{ "name": "tool1000", "reason": "more than 1000 tools" }]));
@@ -153,26 +167,34 @@ async fn a_thousand_tools_in_pages_on_both_sides_and_not_one_more() {
 #[tokio::test]
 async fn results_that_are_none_and_results_that_are_large() {
     let p = Platform::with(|config| config.calls.result_bytes = 6 * 1024 * 1024).await;
-    let upstream = plain(Era::Both).await;
+    let upstream = plain(UpstreamEra::Both).await;
     add(&p, "up", &upstream.url()).await;
     let ada = live(&p, "ada").await;
-    upstream.when(On::tool("echo"), Behave::Result(odd::huge_result(5 * 1024 * 1024)));
+    upstream.inject_fault(
+        RequestMatch::for_tool("echo"),
+        InjectedFault::Result(quirks::huge_result(5 * 1024 * 1024)),
+    );
     let rest = ada.call("mcp.up:echo", json!({ "text": "x" })).await.expect(200).json();
     assert_eq!(rest["content"].as_str().unwrap().len(), 5 * 1024 * 1024);
     let result = ada.run("mcp.up:echo", json!({ "text": "x" })).await;
     assert_eq!(text(&result).len(), 5 * 1024 * 1024);
-    upstream.when(On::tool("echo"), Behave::Result(odd::huge_result(17 * 1024 * 1024)));
+    upstream.inject_fault(
+        RequestMatch::for_tool("echo"),
+        InjectedFault::Result(quirks::huge_result(17 * 1024 * 1024)),
+    );
     assert_eq!(ada.call("mcp.up:echo", json!({ "text": "x" })).await.expect(502).code(), "INVALID_RESPONSE");
-    for fault in [Behave::wrong_shape(), Behave::not_json(), Behave::html(200)] {
-        upstream.when(On::tool("echo"), fault);
+    for fault in [InjectedFault::wrong_shape(), InjectedFault::not_json(), InjectedFault::html(200)] {
+        upstream.inject_fault(RequestMatch::for_tool("echo"), fault);
         assert_eq!(
             ada.call("mcp.up:echo", json!({ "text": "x" })).await.expect(502).code(),
             "INVALID_RESPONSE"
         );
     }
     // A promise of structure that is not kept.
-    upstream
-        .when(On::tool("add"), Behave::Result(json!({ "content": [], "structuredContent": { "sum": "3" } })));
+    upstream.inject_fault(
+        RequestMatch::for_tool("add"),
+        InjectedFault::Result(json!({ "content": [], "structuredContent": { "sum": "3" } })),
+    );
     let broken = ada.call("mcp.up:add", json!({ "a": 1, "b": 2 })).await.expect(502);
     assert!(broken.text.contains("outputSchema"), "{}", broken.text);
     assert_eq!(names(&ada, "tools/list").await.len(), 4);

@@ -1,7 +1,9 @@
 //! Upstreams that were restarted, and do not know the sessions of before, in whatever words they say so.
 
 use serde_json::{Value, json};
-use toolyard_testkit::upstream::{Behave, Era, FakeUpstream, List, On, Options, StaleSession};
+use toolyard_testkit::upstream::{
+    FakeUpstream, InjectedFault, OfferListKind, RequestMatch, StaleSession, UpstreamEra, UpstreamOptions,
+};
 
 use super::world::{add, live, plain, refresh, tool, until};
 use crate::platform::{Answer, Person, Platform};
@@ -11,17 +13,18 @@ async fn echo(who: &Person<'_>) -> Answer {
 }
 
 async fn restart(upstream: &FakeUpstream) {
-    upstream.down().await;
+    upstream.take_down().await;
     upstream.forget_sessions();
-    upstream.up().await;
+    upstream.bring_up().await;
 }
 
 #[tokio::test]
 async fn one_that_was_restarted_is_up_again_for_everybody() {
     for stale in StaleSession::ALL {
         let p = Platform::start().await;
-        let options = Options { era: Era::Legacy, stale_session: stale, ..Options::default() };
-        let upstream = FakeUpstream::with(options).await;
+        let options =
+            UpstreamOptions { era: UpstreamEra::Legacy, stale_session: stale, ..UpstreamOptions::default() };
+        let upstream = FakeUpstream::start_with(options).await;
         add(&p, "up", &upstream.url()).await;
         let (ada, bob) = (live(&p, "ada").await, live(&p, "bob").await);
         echo(&ada).await.expect(200);
@@ -32,7 +35,7 @@ async fn one_that_was_restarted_is_up_again_for_everybody() {
             assert_eq!(echo(who).await.expect(200).json()["content"], "x", "{stale:?}");
         }
         // Everybody's session and ada's, twice each, and bob's; nobody goes round in circles.
-        let opened = upstream.seen("initialize").len();
+        let opened = upstream.messages("initialize").len();
         assert!(opened <= 6, "{stale:?}: {opened}");
     }
 }
@@ -40,32 +43,37 @@ async fn one_that_was_restarted_is_up_again_for_everybody() {
 #[tokio::test]
 async fn one_that_was_restarted_is_heard_again_when_its_list_changes() {
     let p = Platform::with(|config| config.mcp.debounce_ms = 1).await;
-    let options =
-        Options { era: Era::Legacy, stale_session: StaleSession::NO_VALID_ID, ..Options::default() };
-    let upstream = FakeUpstream::with(options).await;
+    let options = UpstreamOptions {
+        era: UpstreamEra::Legacy,
+        stale_session: StaleSession::NO_VALID_ID,
+        ..UpstreamOptions::default()
+    };
+    let upstream = FakeUpstream::start_with(options).await;
     add(&p, "up", &upstream.url()).await;
     let ada = live(&p, "ada").await;
     upstream.wait_listening(1).await;
     restart(&upstream).await;
     refresh(&p, "up").await;
     upstream.wait_listening(1).await;
-    upstream.offer(List::Tools, vec![tool("new")]);
-    upstream.announce(List::Tools);
+    upstream.set_list(OfferListKind::Tools, vec![tool("new")]);
+    upstream.announce_list(OfferListKind::Tools);
     until(async || ada.tools().await, |tools| *tools == ["mcp.up:new"]).await;
 }
 
 #[tokio::test]
 async fn one_that_speaks_the_other_era_after_its_restart_is_understood() {
-    for (before, after) in [(Era::Legacy, Era::Modern), (Era::Modern, Era::Legacy)] {
+    for (before, after) in
+        [(UpstreamEra::Legacy, UpstreamEra::Modern), (UpstreamEra::Modern, UpstreamEra::Legacy)]
+    {
         let p = Platform::start().await;
         let upstream = plain(before).await;
         add(&p, "up", &upstream.url()).await;
         let ada = live(&p, "ada").await;
         echo(&ada).await.expect(200);
-        upstream.down().await;
-        upstream.set_up(|options| options.era = after);
+        upstream.take_down().await;
+        upstream.change_options(|options| options.era = after);
         upstream.forget_sessions();
-        upstream.up().await;
+        upstream.bring_up().await;
         let answer = until(async || echo(&ada).await, |answer| answer.status == 200).await;
         assert_eq!(answer.json()["content"], "x", "{before:?}");
         assert_eq!(refresh(&p, "up").await["state"], "up");
@@ -75,19 +83,19 @@ async fn one_that_speaks_the_other_era_after_its_restart_is_understood() {
 #[tokio::test]
 async fn one_whose_calls_are_never_answered_is_left_alone_for_a_while() {
     let p = Platform::with(|config| config.calls.timeout_ms = 50).await;
-    let upstream = plain(Era::Modern).await;
+    let upstream = plain(UpstreamEra::Modern).await;
     add(&p, "up", &upstream.url()).await;
     let ada = live(&p, "ada").await;
-    upstream.when(On::tool("echo"), Behave::Hang);
+    upstream.inject_fault(RequestMatch::for_tool("echo"), InjectedFault::Hang);
     // Its lists can be read all the time, which says nothing of its tools.
     let refused = until(async || echo(&ada).await, |answer| answer.text.contains("not tried")).await;
     assert_eq!(refused.expect(503).code(), "APP_NOT_AVAILABLE");
-    let tried = upstream.seen("tools/call").len();
+    let tried = upstream.messages("tools/call").len();
     assert!((3..=5).contains(&tried), "{tried}");
     let now = p.nobody().get("/api/upstreams/up").await.expect(200).json()["status"].clone();
     assert_eq!(now["state"], "down", "{now}");
     assert!(now["problem"].as_str().unwrap().contains("calls failed"), "{now}");
-    upstream.behave_well();
+    upstream.clear_faults();
     assert_eq!(refresh(&p, "up").await["state"], "up");
     echo(&ada).await.expect(200);
 }
@@ -95,7 +103,7 @@ async fn one_whose_calls_are_never_answered_is_left_alone_for_a_while() {
 #[tokio::test]
 async fn an_answer_has_the_same_bound_as_that_of_an_app() {
     let p = Platform::with(|config| config.calls.result_bytes = 10_000).await;
-    let upstream = plain(Era::Modern).await;
+    let upstream = plain(UpstreamEra::Modern).await;
     add(&p, "up", &upstream.url()).await;
     let ada = live(&p, "ada").await;
     let echo = async |bytes: usize| ada.call("mcp.up:echo", json!({ "text": "x".repeat(bytes) })).await;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use toolyard_server::{auth::Role, config::Config};
-use toolyard_testkit::upstream::{Era, FakeUpstream};
+use toolyard_testkit::upstream::{FakeUpstream, UpstreamEra};
 
 use super::world::plain;
 use crate::platform::{Person, Platform, tokens_only};
@@ -30,7 +30,7 @@ async fn developers_see_and_change_their_own_and_operators_all() {
     let people = People::meet(|_| {}).await;
     let (dora, dan) = (people.is("dora", Role::Developer), people.is("dan", Role::Developer));
     let (olga, ada) = (people.is("olga", Role::Operator), people.is("ada", Role::User));
-    let upstream = plain(Era::Both).await;
+    let upstream = plain(UpstreamEra::Both).await;
     let body = json!({ "id": "hers", "url": upstream.url(), "headers": { "x-key": "k" } });
     assert_eq!(dora.post("/api/upstreams", &body).await.expect(201).json()["owner"], "dora");
     dan.post("/api/upstreams", &json!({ "id": "his", "url": upstream.url() })).await.expect(201);
@@ -60,7 +60,7 @@ async fn developers_see_and_change_their_own_and_operators_all() {
 #[tokio::test]
 async fn of_two_who_want_a_name_at_once_one_gets_it() {
     let people = People::meet(|_| {}).await;
-    let upstream = plain(Era::Both).await;
+    let upstream = plain(UpstreamEra::Both).await;
     for round in 0..5 {
         let body = json!({ "id": format!("up{round}"), "url": upstream.url() });
         let add = async |name: &'static str| {
@@ -160,7 +160,7 @@ async fn users_have_what_they_install_and_what_is_everybodys() {
     let people = People::meet(|_| {}).await;
     let (olga, dora) = (people.is("olga", Role::Operator), people.is("dora", Role::Developer));
     let (ada, bob) = (people.is("ada", Role::User), people.is("bob", Role::User));
-    let upstream = plain(Era::Both).await;
+    let upstream = plain(UpstreamEra::Both).await;
     let own = json!({ "id": "own", "url": upstream.url(), "include": ["echo"] });
     dora.post("/api/upstreams", &own).await.expect(201);
     dora.post("/api/upstreams/own/refresh", &json!({})).await.expect(200);

@@ -1,7 +1,7 @@
 //! Headers, variables and client secrets: sent to the upstream, and shown to nobody.
 
 use serde_json::{Value, json};
-use toolyard_testkit::upstream::{Era, FakeUpstream, Options};
+use toolyard_testkit::upstream::{FakeUpstream, UpstreamEra, UpstreamOptions};
 
 use super::world::{add, add_with, live, plain, refresh};
 use crate::platform::Platform;
@@ -11,7 +11,7 @@ const SECRET: &str = "s3cret-of-the-upstream";
 /// An upstream that answers only whoever sends the header.
 async fn guarded() -> FakeUpstream {
     let header = Some(("x-api-key".to_owned(), SECRET.to_owned()));
-    FakeUpstream::with(Options { header, ..Options::default() }).await
+    FakeUpstream::start_with(UpstreamOptions { header, ..UpstreamOptions::default() }).await
 }
 
 /// Everything that lies in the data folder.
@@ -48,7 +48,7 @@ async fn secrets_reach_the_upstream_and_no_answer() {
     assert_eq!(headers, &json!({ "x-api-key": "(sealed)", "x-open": "${UPSTREAM_KEY}" }));
 
     ada.call("mcp.up:echo", json!({ "text": "x" })).await.expect(200);
-    let seen = upstream.seen("tools/call");
+    let seen = upstream.messages("tools/call");
     assert_eq!((seen[0].header("x-api-key"), seen[0].header("x-open")), (Some(SECRET), Some("sesame")));
 }
 
@@ -65,7 +65,7 @@ async fn a_change_keeps_the_secrets_that_it_does_not_replace() {
     let ada = live(&p, "ada").await;
     let sent = async || {
         ada.call("mcp.up:echo", json!({ "text": "x" })).await.expect(200);
-        let last = upstream.seen("tools/call").last().unwrap().clone();
+        let last = upstream.messages("tools/call").last().unwrap().clone();
         ["x-api-key", "x-other"].map(|name| last.header(name).map(str::to_owned))
     };
     assert_eq!(patch(json!({ "name": "Up" })).await, "up");
@@ -120,7 +120,7 @@ async fn secrets_outlive_the_root_key_they_were_sealed_with() {
 #[tokio::test]
 async fn an_upstream_whose_seal_is_lost_says_so_and_can_be_mended() {
     let p = Platform::with(|config| config.auth.root_key = Some("11".repeat(32))).await;
-    let (upstream, other) = (guarded().await, plain(Era::Both).await);
+    let (upstream, other) = (guarded().await, plain(UpstreamEra::Both).await);
     add_with(&p, "up", json!({ "url": upstream.url(), "headers": { "x-api-key": SECRET } })).await;
     let p = p
         .restart_with(|config| {
@@ -143,7 +143,7 @@ async fn an_upstream_whose_seal_is_lost_says_so_and_can_be_mended() {
 #[tokio::test]
 async fn a_variable_that_is_not_there_is_named_to_the_operator_alone() {
     let p = Platform::start().await;
-    let upstream = plain(Era::Both).await;
+    let upstream = plain(UpstreamEra::Both).await;
     let details = json!({ "url": upstream.url(), "headers": { "x-key": "${NOT_THERE}" } });
     let status = add_with(&p, "up", details).await;
     assert_eq!(status["state"], "down");
@@ -154,7 +154,7 @@ async fn a_variable_that_is_not_there_is_named_to_the_operator_alone() {
 #[tokio::test]
 async fn secrets_are_not_sent_to_another_address() {
     let p = Platform::start().await;
-    let (upstream, evil) = (guarded().await, plain(Era::Modern).await);
+    let (upstream, evil) = (guarded().await, plain(UpstreamEra::Modern).await);
     let headers = json!({ "x-api-key": SECRET, "x-open": "${UPSTREAM_KEY}" });
     add_with(&p, "up", json!({ "url": upstream.url(), "headers": headers })).await;
     for patch in [
@@ -181,7 +181,7 @@ async fn secrets_are_not_sent_to_another_address() {
         assert_eq!(refresh(&p, "up").await["state"], "up");
     }
     let keys: Vec<_> =
-        evil.seen("tools/list").iter().map(|one| one.header("x-api-key").map(str::to_owned)).collect();
+        evil.messages("tools/list").iter().map(|one| one.header("x-api-key").map(str::to_owned)).collect();
     assert!(!keys.contains(&Some(SECRET.to_owned())), "{keys:?}");
     assert_eq!(keys.last().unwrap().as_deref(), Some("for the new one"));
 }

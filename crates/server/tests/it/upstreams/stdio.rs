@@ -27,7 +27,7 @@ impl Diary {
 
     /// The fixture server as a process that writes its number down, and what it was given.
     fn server(&self, options: &str) -> Value {
-        let (folder, binary) = (self.0.path().display(), FakeUpstream::binary());
+        let (folder, binary) = (self.0.path().display(), FakeUpstream::binary_path());
         let binary = binary.display();
         let script = format!(
             "echo $$ >> {folder}/pids; tr '\\\\0' '\\\\n' < /proc/$$/environ > {folder}/environ; pwd > {folder}/cwd; \\
@@ -131,7 +131,7 @@ async fn a_users_process_ends_when_nobody_needs_it() {
     assert_eq!(diary.alive().len(), 3, "for the lists, for ada, for bob");
     let tidied = async |listens: bool, left: usize| {
         let tidy = async || {
-            p.state.upstreams.tidy(|user| listens && user.as_str() == "ada");
+            p.state.upstreams.close_unused(|user| listens && user.as_str() == "ada");
             p.nobody().get("/health").await;
             diary.alive()
         };

@@ -1,7 +1,7 @@
 //! Resources that clients want to hear of: watched on the upstream, told to whoever subscribed, and to nobody else.
 
 use serde_json::{Value, json};
-use toolyard_testkit::upstream::{Era, FakeUpstream};
+use toolyard_testkit::upstream::{FakeUpstream, UpstreamEra};
 
 use super::world::{add, add_with, full, plain};
 use crate::{
@@ -14,26 +14,27 @@ const URI: &str = "test://mcp.up/watched-resource";
 const OTHER: &str = "test://static-text";
 
 /// What is subscribed to at the upstream now: the last that it was told.
-fn watched(upstream: &FakeUpstream, era: Era) -> Vec<Value> {
+fn watched(upstream: &FakeUpstream, era: UpstreamEra) -> Vec<Value> {
     match era {
-        Era::Modern => {
-            let last = upstream.seen("subscriptions/listen").last().cloned();
+        UpstreamEra::Modern => {
+            let last = upstream.messages("subscriptions/listen").last().cloned();
             let uris = last.map(|last| last.params["notifications"]["resourceSubscriptions"].clone());
             uris.and_then(|uris| uris.as_array().cloned()).unwrap_or_default()
         }
-        _ => upstream.seen("resources/subscribe").iter().map(|seen| seen.params["uri"].clone()).collect(),
+        _ => upstream.messages("resources/subscribe").iter().map(|seen| seen.params["uri"].clone()).collect(),
     }
 }
 
 /// Waits until the upstream would tell of these.
-async fn stands(upstream: &FakeUpstream, era: Era, uris: &[&str]) {
+async fn stands(upstream: &FakeUpstream, era: UpstreamEra, uris: &[&str]) {
     let wait = async {
         loop {
             if watched(upstream, era) == uris {
                 return;
             }
-            let method = if era == Era::Modern { "subscriptions/listen" } else { "resources/subscribe" };
-            upstream.wait_seen(method, upstream.seen(method).len() + 1).await;
+            let method =
+                if era == UpstreamEra::Modern { "subscriptions/listen" } else { "resources/subscribe" };
+            upstream.wait_messages(method, upstream.messages(method).len() + 1).await;
         }
     };
     soon(wait).await;
@@ -55,7 +56,7 @@ async fn told(upstream: &FakeUpstream, remote: &str, events: &mut Events, uri: &
     };
     let telling = async {
         loop {
-            upstream.update(remote);
+            upstream.announce_resource(remote);
             tokio::task::yield_now().await;
         }
     };
@@ -67,7 +68,7 @@ async fn told(upstream: &FakeUpstream, remote: &str, events: &mut Events, uri: &
 
 #[tokio::test]
 async fn a_listening_client_hears_of_the_resources_that_it_named() {
-    for era in [Era::Modern, Era::Legacy] {
+    for era in [UpstreamEra::Modern, UpstreamEra::Legacy] {
         let p = Platform::start().await;
         let upstream = full(era).await;
         add(&p, "up", &upstream.url()).await;
@@ -87,7 +88,7 @@ async fn a_listening_client_hears_of_the_resources_that_it_named() {
 
 #[tokio::test]
 async fn a_session_hears_of_what_it_subscribed_to() {
-    for era in [Era::Modern, Era::Legacy] {
+    for era in [UpstreamEra::Modern, UpstreamEra::Legacy] {
         let p = Platform::start().await;
         let upstream = full(era).await;
         add(&p, "up", &upstream.url()).await;
@@ -95,7 +96,8 @@ async fn a_session_hears_of_what_it_subscribed_to() {
         let (mut events, mut others) = (session.get().await, other.get().await);
         session.ask("resources/subscribe", json!({ "uri": URI })).await.result();
         other.ask("resources/subscribe", json!({ "uri": "test://mcp.up/static-text" })).await.result();
-        stands(&upstream, era, if era == Era::Modern { &[OTHER, REMOTE] } else { &[REMOTE, OTHER] }).await;
+        stands(&upstream, era, if era == UpstreamEra::Modern { &[OTHER, REMOTE] } else { &[REMOTE, OTHER] })
+            .await;
         told(&upstream, REMOTE, &mut events, URI, &[]).await;
         // The other session hears of its own, and never heard of this one.
         told(&upstream, OTHER, &mut others, "test://mcp.up/static-text", &[]).await;
@@ -106,7 +108,7 @@ async fn a_session_hears_of_what_it_subscribed_to() {
 
 #[tokio::test]
 async fn what_is_watched_is_watched_again_after_the_connection_was_made_anew() {
-    for era in [Era::Modern, Era::Legacy] {
+    for era in [UpstreamEra::Modern, UpstreamEra::Legacy] {
         let p = Platform::start().await;
         let upstream = full(era).await;
         add(&p, "up", &upstream.url()).await;
@@ -131,9 +133,9 @@ async fn what_is_watched_is_watched_again_after_the_connection_was_made_anew() {
 #[tokio::test]
 async fn an_upstream_that_cannot_tell_is_silent_and_no_error() {
     let p = Platform::start().await;
-    let upstream = plain(Era::Legacy).await;
+    let upstream = plain(UpstreamEra::Legacy).await;
     add_with(&p, "up", json!({ "url": upstream.url() })).await;
     let session = p.user("ada").handshake(LEGACY).await;
     session.ask("resources/subscribe", json!({ "uri": "a:mcp.up/b" })).await.result();
-    assert!(upstream.seen("resources/subscribe").is_empty());
+    assert!(upstream.messages("resources/subscribe").is_empty());
 }

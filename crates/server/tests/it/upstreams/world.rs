@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use toolyard_protocol::mcp::meta;
-use toolyard_testkit::upstream::{Era, FakeUpstream, Fixtures, Options};
+use toolyard_testkit::upstream::{FakeUpstream, FixtureSet, UpstreamEra, UpstreamOptions};
 
 use crate::{
     mcp::client::{Ask, LEGACY, Session, hello, soon},
@@ -10,13 +10,18 @@ use crate::{
 };
 
 /// An upstream with everything that the conformance suite knows by name.
-pub(crate) async fn full(era: Era) -> FakeUpstream {
-    FakeUpstream::with(Options { era, fixtures: Fixtures::Conformance, ..Options::default() }).await
+pub(crate) async fn full(era: UpstreamEra) -> FakeUpstream {
+    FakeUpstream::start_with(UpstreamOptions {
+        era,
+        fixtures: FixtureSet::Conformance,
+        ..UpstreamOptions::default()
+    })
+    .await
 }
 
 /// An upstream with a few plain tools.
-pub(crate) async fn plain(era: Era) -> FakeUpstream {
-    FakeUpstream::with(Options { era, ..Options::default() }).await
+pub(crate) async fn plain(era: UpstreamEra) -> FakeUpstream {
+    FakeUpstream::start_with(UpstreamOptions { era, ..UpstreamOptions::default() }).await
 }
 
 /// A tool without arguments.

@@ -23,7 +23,7 @@ const ROOM_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What is not written yet.
 pub(super) struct Backlog {
-    records: Mutex<Records>,
+    records: Mutex<BacklogState>,
     batch_size: usize,
     lost: AtomicU64,
     /// The first one came.
@@ -35,7 +35,7 @@ pub(super) struct Backlog {
 }
 
 #[derive(Default)]
-struct Records {
+struct BacklogState {
     queued: VecDeque<Arc<CallRecord>>,
     /// Taken by the writer, and not written yet.
     taken: usize,
@@ -53,16 +53,16 @@ impl Backlog {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Records> {
+    fn lock(&self) -> MutexGuard<'_, BacklogState> {
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn most(&self) -> usize {
+    fn capacity(&self) -> usize {
         self.batch_size.saturating_mul(MAX_UNWRITTEN_BATCHES)
     }
 
     /// Queues a record, once there is room, or when there has been none for too long.
-    pub(super) async fn put(&self, record: Arc<CallRecord>) {
+    pub(super) async fn push(&self, record: Arc<CallRecord>) {
         let patience = sleep(ROOM_TIMEOUT);
         tokio::pin!(patience);
         let mut may_wait = true;
@@ -70,7 +70,7 @@ impl Backlog {
             let room = self.room.notified();
             {
                 let mut records = self.lock();
-                if records.queued.len() + records.taken < self.most() || !may_wait {
+                if records.queued.len() + records.taken < self.capacity() || !may_wait {
                     records.queued.push_back(record);
                     match records.queued.len() {
                         1 => self.begun.notify_one(),
@@ -88,7 +88,7 @@ impl Backlog {
     }
 
     /// At most one batch of what is queued, for a writer that holds `held` already.
-    pub(super) fn take(&self, held: usize) -> Vec<Arc<CallRecord>> {
+    pub(super) fn take_batch(&self, held: usize) -> Vec<Arc<CallRecord>> {
         let mut records = self.lock();
         let count = records.queued.len().min(self.batch_size);
         let batch: Vec<_> = records.queued.drain(..count).collect();
@@ -107,30 +107,30 @@ impl Backlog {
     }
 
     /// How many are not written.
-    pub(super) fn unwritten(&self) -> usize {
+    pub(super) fn unwritten_count(&self) -> usize {
         let records = self.lock();
         records.queued.len() + records.taken
     }
 
     /// Whether there is no room for another call.
     pub(super) fn is_full(&self) -> bool {
-        self.unwritten() >= self.most()
+        self.unwritten_count() >= self.capacity()
     }
 
     /// Whether a call waited for room in vain.
     pub(super) fn is_overfull(&self) -> bool {
-        self.unwritten() > self.most()
+        self.unwritten_count() > self.capacity()
     }
 
     /// Counts records that are gone.
-    pub(super) fn lose(&self, count: usize, why: &str) {
+    pub(super) fn count_lost(&self, count: usize, why: &str) {
         if count > 0 {
             self.lost.fetch_add(count as u64, Ordering::Relaxed);
             tracing::error!(count, why, "records of calls are lost");
         }
     }
 
-    pub(super) fn lost(&self) -> u64 {
+    pub(super) fn lost_count(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 }

@@ -22,19 +22,19 @@ use async_trait::async_trait;
 use sqlx::{SqliteConnection, sqlite::SqliteConnectOptions};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::TaskTracker;
-use toolyard_core::ports::{CallRecord, Claim, KeyClaim, KeyEnd, Ledger, LedgerBacklog, StoreError};
+use toolyard_core::ports::{CallRecord, ClaimOutcome, KeyClaim, KeyEnd, Ledger, LedgerBacklog, StoreError};
 
 use self::{
     backlog::Backlog,
-    writer::{Writer, WriterInput},
+    writer::{BatchWriter, WriterInput},
 };
 use super::{SqliteStore, StoreSettings, node::NodeId};
 
-type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
+type LedgerReply<T> = oneshot::Sender<Result<T, StoreError>>;
 
-enum Order {
-    Begin(KeyClaim, Answer<Claim>),
-    End(KeyClaim, KeyEnd, Arc<CallRecord>, Answer<()>),
+enum LedgerCommand {
+    Begin(KeyClaim, LedgerReply<ClaimOutcome>),
+    End(KeyClaim, KeyEnd, Arc<CallRecord>, LedgerReply<()>),
     Flush(oneshot::Sender<()>),
     Stop(oneshot::Sender<()>),
 }
@@ -44,7 +44,7 @@ const MAX_ORDERS: usize = 1_024;
 
 /// The way to the writer.
 pub(super) struct LedgerWriter {
-    orders: mpsc::Sender<Order>,
+    orders: mpsc::Sender<LedgerCommand>,
     backlog: Arc<Backlog>,
     failing: Arc<AtomicBool>,
 }
@@ -63,7 +63,7 @@ impl LedgerWriter {
         let backlog = Arc::new(Backlog::new(settings.batch_size));
         let failing = Arc::new(AtomicBool::new(false));
         let to_write = WriterInput { orders, backlog: backlog.clone(), delay: settings.batch_delay };
-        let writer = Writer::new(connection, options, node, to_write, failing.clone());
+        let writer = BatchWriter::new(connection, options, node, to_write, failing.clone());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (ended, end) = oneshot::channel::<()>();
         let writes = move || {
@@ -78,14 +78,14 @@ impl LedgerWriter {
     /// Returns when everything queued before is written, or could not be.
     pub(super) async fn flush(&self) {
         let (done, written) = oneshot::channel();
-        if self.orders.send(Order::Flush(done)).await.is_ok() {
+        if self.orders.send(LedgerCommand::Flush(done)).await.is_ok() {
             let _ = written.await;
         }
     }
 
     pub(super) async fn stop(&self) {
         let (done, written) = oneshot::channel();
-        if self.orders.send(Order::Stop(done)).await.is_ok() {
+        if self.orders.send(LedgerCommand::Stop(done)).await.is_ok() {
             let _ = written.await;
         }
     }
@@ -93,8 +93,8 @@ impl LedgerWriter {
     /// How the writer keeps up.
     pub(super) fn backlog(&self) -> LedgerBacklog {
         LedgerBacklog {
-            unwritten: self.backlog.unwritten(),
-            lost: self.backlog.lost(),
+            unwritten: self.backlog.unwritten_count(),
+            lost: self.backlog.lost_count(),
             is_full: self.backlog.is_overfull() || self.is_failing() && self.backlog.is_full(),
         }
     }
@@ -104,7 +104,10 @@ impl LedgerWriter {
         self.failing.load(Ordering::Relaxed)
     }
 
-    async fn ask<T>(&self, order: impl FnOnce(Answer<T>) -> Order) -> Result<T, StoreError> {
+    async fn send_command<T>(
+        &self,
+        order: impl FnOnce(LedgerReply<T>) -> LedgerCommand,
+    ) -> Result<T, StoreError> {
         let gone = || StoreError::Failed("the ledger is closed".to_owned());
         let (answer, answered) = oneshot::channel();
         self.orders.send(order(answer)).await.map_err(|_| gone())?;
@@ -114,19 +117,24 @@ impl LedgerWriter {
 
 #[async_trait]
 impl Ledger for SqliteStore {
-    async fn begin(&self, claim: &KeyClaim) -> Result<Claim, StoreError> {
-        self.ledger.ask(|answer| Order::Begin(claim.clone(), answer)).await
+    async fn claim_key(&self, claim: &KeyClaim) -> Result<ClaimOutcome, StoreError> {
+        self.ledger.send_command(|answer| LedgerCommand::Begin(claim.clone(), answer)).await
     }
 
-    async fn end(&self, claim: &KeyClaim, end: KeyEnd, record: Arc<CallRecord>) -> Result<(), StoreError> {
-        self.ledger.ask(|answer| Order::End(claim.clone(), end, record, answer)).await
+    async fn end_key(
+        &self,
+        claim: &KeyClaim,
+        end: KeyEnd,
+        record: Arc<CallRecord>,
+    ) -> Result<(), StoreError> {
+        self.ledger.send_command(|answer| LedgerCommand::End(claim.clone(), end, record, answer)).await
     }
 
-    async fn record(&self, record: Arc<CallRecord>) {
+    async fn record_call(&self, record: Arc<CallRecord>) {
         if self.ledger.orders.is_closed() {
-            self.ledger.backlog.lose(1, "a call ended after the ledger was closed");
+            self.ledger.backlog.count_lost(1, "a call ended after the ledger was closed");
             return;
         }
-        self.ledger.backlog.put(record).await;
+        self.ledger.backlog.push(record).await;
     }
 }

@@ -1,7 +1,7 @@
 use sqlx::Connection as _;
 use toolyard_core::{
     CallOwner, Caller,
-    ports::{CallLog as _, KeyRoom, Maintenance as _},
+    ports::{CallLog as _, KeyQuota, StoreMaintenance as _},
 };
 
 use super::*;
@@ -10,7 +10,7 @@ use super::*;
 async fn full(folder: &std::path::Path) -> (SqliteStore, LedgerWriter) {
     // Records alone are not written in the meantime, however slow the machine is.
     let batch_delay = std::time::Duration::from_secs(600);
-    let settings = StoreSettings { batch_delay, ..StoreSettings::at(folder.join("t.db")) };
+    let settings = StoreSettings { batch_delay, ..StoreSettings::for_file(folder.join("t.db")) };
     let tasks = TaskTracker::new();
     let options = SqliteConnectOptions::new().filename(&settings.path);
     let store = SqliteStore::open(settings.clone(), &tasks).await.unwrap();
@@ -30,7 +30,7 @@ fn claim(key: &str, record: &CallRecord) -> KeyClaim {
         call: record.id.clone(),
         at,
         expired_before: jiff::Timestamp::MIN,
-        room: KeyRoom { keys: 100, bytes: 10_000 },
+        quota: KeyQuota { keys: 100, bytes: 10_000 },
     }
 }
 
@@ -45,19 +45,23 @@ async fn after_a_full_disk_keys_are_taken_again_and_nothing_is_lost() {
     let (store, writer) = full(folder.path()).await;
     toolyard_testkit::store_suite::queue_some_calls(&store, 0, 1).await;
     let filter = toolyard_core::ports::CallFilter { limit: 10, ..Default::default() };
-    let record = Arc::new(store.page(&filter).await.unwrap().remove(0));
-    let begin = async |key: &str| writer.ask(|answer| Order::Begin(claim(key, &record), answer)).await;
+    let record = Arc::new(store.list_calls(&filter).await.unwrap().remove(0));
+    let begin = async |key: &str| {
+        writer.send_command(|answer| LedgerCommand::Begin(claim(key, &record), answer)).await
+    };
     let mut answered = (*record).clone();
     answered.id = toolyard_protocol::CallId::from_bytes([7; 16]);
     answered.tool = long('t').into();
-    writer.backlog.put(Arc::new(answered)).await;
+    writer.backlog.push(Arc::new(answered)).await;
     let refused = begin(&long('k')).await.unwrap_err();
     assert!(refused.to_string().contains("full"), "{refused}");
-    assert!(writer.is_failing() && writer.backlog.unwritten() == 1);
+    assert!(writer.is_failing() && writer.backlog.unwritten_count() == 1);
     // The next try opens a connection of its own, and that one finds room.
-    assert_eq!(begin(&long('k')).await.unwrap(), Claim::Fresh);
-    assert!(!writer.is_failing() && writer.backlog.unwritten() == 0 && writer.backlog.lost() == 0);
-    assert_eq!(store.page(&filter).await.unwrap().len(), 2, "the call that was answered is recorded");
+    assert_eq!(begin(&long('k')).await.unwrap(), ClaimOutcome::Fresh);
+    assert!(
+        !writer.is_failing() && writer.backlog.unwritten_count() == 0 && writer.backlog.lost_count() == 0
+    );
+    assert_eq!(store.list_calls(&filter).await.unwrap().len(), 2, "the call that was answered is recorded");
     writer.stop().await;
     store.close().await;
 }

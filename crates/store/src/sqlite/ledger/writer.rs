@@ -14,14 +14,14 @@ use tokio::{
     sync::{mpsc, oneshot},
     time::sleep,
 };
-use toolyard_core::ports::{CallRecord, Claim, KeyClaim, KeyEnd, StoreError};
+use toolyard_core::ports::{CallRecord, ClaimOutcome, KeyClaim, KeyEnd, StoreError};
 
 use super::{
     super::{
         call_keys::{begin_key, end_key},
         node::NodeId,
     },
-    Answer, Order,
+    LedgerCommand, LedgerReply,
     backlog::Backlog,
     statements::insert_records,
 };
@@ -33,7 +33,7 @@ const LAST_TRIES: usize = 3;
 
 /// How safe a commit must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sync {
+enum Durability {
     /// Survives a kill of the process.
     Normal,
     /// Survives a loss of power.
@@ -42,54 +42,54 @@ enum Sync {
 
 /// Where the writer takes from what it writes.
 pub(super) struct WriterInput {
-    pub(super) orders: mpsc::Receiver<Order>,
+    pub(super) orders: mpsc::Receiver<LedgerCommand>,
     pub(super) backlog: Arc<Backlog>,
     /// How long records alone wait for more of them.
     pub(super) delay: Duration,
 }
 
 /// One connection, and what is to be written over it.
-pub(super) struct Writer {
+pub(super) struct BatchWriter {
     /// None after something failed: what SQLite took back by itself, the driver still counts as begun.
     connection: Option<SqliteConnection>,
     options: SqliteConnectOptions,
     node: NodeId,
     input: WriterInput,
-    synced: Option<Sync>,
-    unwritten: Unwritten,
+    synced: Option<Durability>,
+    unwritten: UnwrittenBatch,
     failing: Arc<AtomicBool>,
 }
 
 /// What could not be written yet.
 #[derive(Default)]
-struct Unwritten {
+struct UnwrittenBatch {
     records: Vec<Arc<CallRecord>>,
     ends: Vec<(KeyClaim, KeyEnd)>,
 }
 
 /// What one transaction holds, and who waits for it.
 #[derive(Default)]
-struct Batch {
+struct WriteBatch {
     records: Vec<Arc<CallRecord>>,
-    begins: Vec<(KeyClaim, Answer<Claim>)>,
+    begins: Vec<(KeyClaim, LedgerReply<ClaimOutcome>)>,
     ends: Vec<(KeyClaim, KeyEnd)>,
     /// Of the last of them, in their order; nobody waits for those that are tried again.
-    ended: Vec<Answer<()>>,
+    ended: Vec<LedgerReply<()>>,
     waiting: Vec<oneshot::Sender<()>>,
     stop: bool,
 }
 
-impl Batch {
-    fn add(&mut self, order: Order) {
+impl WriteBatch {
+    fn add(&mut self, order: LedgerCommand) {
         match order {
-            Order::Begin(claim, answer) => self.begins.push((claim, answer)),
-            Order::End(claim, end, record, answer) => {
+            LedgerCommand::Begin(claim, answer) => self.begins.push((claim, answer)),
+            LedgerCommand::End(claim, end, record, answer) => {
                 self.records.push(record);
                 self.ends.push((claim, end));
                 self.ended.push(answer);
             }
-            Order::Flush(done) => self.waiting.push(done),
-            Order::Stop(done) => {
+            LedgerCommand::Flush(done) => self.waiting.push(done),
+            LedgerCommand::Stop(done) => {
                 self.waiting.push(done);
                 self.stop = true;
             }
@@ -101,7 +101,7 @@ impl Batch {
     }
 }
 
-impl Writer {
+impl BatchWriter {
     pub(super) fn new(
         connection: SqliteConnection,
         options: SqliteConnectOptions,
@@ -109,22 +109,22 @@ impl Writer {
         input: WriterInput,
         failing: Arc<AtomicBool>,
     ) -> Self {
-        let (connection, synced, unwritten) = (Some(connection), None, Unwritten::default());
+        let (connection, synced, unwritten) = (Some(connection), None, UnwrittenBatch::default());
         Self { connection, options, node, input, synced, unwritten, failing }
     }
 
     pub(super) async fn run(mut self) {
         loop {
-            let mut batch = self.collect().await;
+            let mut batch = self.collect_batch().await;
             let (stop, waiting) = (batch.stop, mem::take(&mut batch.waiting));
-            self.write(batch).await;
+            self.write_batch(batch).await;
             if stop || !waiting.is_empty() {
                 // A flush covers everything that was queued before it.
                 self.write_rest(if stop { LAST_TRIES } else { 1 }).await;
             }
             if stop {
                 let lost = self.unwritten.records.len();
-                self.input.backlog.lose(lost, "the server stopped before they could be written");
+                self.input.backlog.count_lost(lost, "the server stopped before they could be written");
                 if let Some(connection) = self.connection.take() {
                     let _ = connection.close().await;
                 }
@@ -139,7 +139,7 @@ impl Writer {
     }
 
     /// Waits for something to write. Orders do not wait; records alone wait a moment for company.
-    async fn collect(&mut self) -> Batch {
+    async fn collect_batch(&mut self) -> WriteBatch {
         let first = if self.has_unwritten() {
             tokio::select! {
                 order = self.input.orders.recv() => Some(order),
@@ -157,7 +157,7 @@ impl Writer {
                 },
             }
         };
-        let mut batch = Batch::default();
+        let mut batch = WriteBatch::default();
         match first {
             Some(Some(order)) => batch.add(order),
             // Nobody can give orders any more.
@@ -167,7 +167,7 @@ impl Writer {
         while let Ok(order) = self.input.orders.try_recv() {
             batch.add(order);
         }
-        self.fill(&mut batch);
+        self.fill_batch(&mut batch);
         batch
     }
 
@@ -176,11 +176,11 @@ impl Writer {
     }
 
     /// Adds what could not be written before, and what is queued.
-    fn fill(&mut self, batch: &mut Batch) {
-        let Unwritten { mut records, mut ends } = mem::take(&mut self.unwritten);
+    fn fill_batch(&mut self, batch: &mut WriteBatch) {
+        let UnwrittenBatch { mut records, mut ends } = mem::take(&mut self.unwritten);
         records.append(&mut batch.records);
         ends.append(&mut batch.ends);
-        records.extend(self.input.backlog.take(records.len()));
+        records.extend(self.input.backlog.take_batch(records.len()));
         (batch.records, batch.ends) = (records, ends);
     }
 
@@ -194,56 +194,60 @@ impl Writer {
                 }
                 sleep(RETRY_PAUSE).await;
             }
-            let mut batch = Batch::default();
-            self.fill(&mut batch);
-            self.write(batch).await;
+            let mut batch = WriteBatch::default();
+            self.fill_batch(&mut batch);
+            self.write_batch(batch).await;
         }
     }
 
-    async fn write(&mut self, batch: Batch) {
+    async fn write_batch(&mut self, batch: WriteBatch) {
         if !batch.has_writes() {
             return;
         }
-        match self.commit(&batch).await {
+        match self.commit_batch(&batch).await {
             Ok(claims) => {
                 // Before the answers: a caller that was answered must see this state.
                 self.input.backlog.set_taken(0);
                 if self.failing.swap(false, Ordering::Relaxed) {
                     tracing::info!("the ledger can be written again");
                 }
-                let Batch { begins, ended, .. } = batch;
+                let WriteBatch { begins, ended, .. } = batch;
                 for ((_, answer), claim) in begins.into_iter().zip(claims) {
                     let _ = answer.send(Ok(claim));
                 }
                 ended.into_iter().for_each(|answer| drop(answer.send(Ok(()))));
             }
-            Err(error) => self.keep(batch, &error),
+            Err(error) => self.keep_for_retry(batch, &error),
         }
     }
 
     /// Keeps what could not be written for the next try. Nobody waits for that: a key that could not be claimed is refused, and
     /// a call that was made is answered.
-    fn keep(&mut self, batch: Batch, error: &sqlx::Error) {
+    fn keep_for_retry(&mut self, batch: WriteBatch, error: &sqlx::Error) {
         self.connection = None;
         self.synced = None;
         let said = StoreError::Failed(error.to_string());
-        let Batch { records, begins, ends, ended, .. } = batch;
+        let WriteBatch { records, begins, ends, ended, .. } = batch;
         if !self.failing.swap(true, Ordering::Relaxed) {
             tracing::error!(%error, records = records.len(), "the ledger cannot be written; it is tried again");
         }
-        if passes(error) {
+        if is_transient(error) {
             self.input.backlog.set_taken(records.len());
-            self.unwritten = Unwritten { records, ends };
+            self.unwritten = UnwrittenBatch { records, ends };
         } else {
-            self.input.backlog.lose(records.len(), &error.to_string());
+            self.input.backlog.count_lost(records.len(), &error.to_string());
             self.input.backlog.set_taken(0);
         }
         begins.into_iter().for_each(|(_, answer)| drop(answer.send(Err(said.clone()))));
         ended.into_iter().for_each(|answer| drop(answer.send(Err(said.clone()))));
     }
 
-    async fn commit(&mut self, batch: &Batch) -> Result<Vec<Claim>, sqlx::Error> {
-        let sync = if batch.begins.is_empty() && batch.ends.is_empty() { Sync::Normal } else { Sync::Full };
+    async fn commit_batch(&mut self, batch: &WriteBatch) -> Result<Vec<ClaimOutcome>, sqlx::Error> {
+        let sync = if batch.begins.is_empty() && batch.ends.is_empty() {
+            Durability::Normal
+        } else {
+            Durability::Full
+        };
         let synced = self.synced.replace(sync) == Some(sync);
         let connection = match &mut self.connection {
             Some(connection) => connection,
@@ -251,8 +255,8 @@ impl Writer {
         };
         if !synced {
             let pragma = match sync {
-                Sync::Normal => "PRAGMA synchronous = NORMAL",
-                Sync::Full => "PRAGMA synchronous = FULL",
+                Durability::Normal => "PRAGMA synchronous = NORMAL",
+                Durability::Full => "PRAGMA synchronous = FULL",
             };
             sqlx::query(pragma).execute(&mut *connection).await?;
         }
@@ -271,7 +275,7 @@ impl Writer {
 }
 
 /// Whether it may work later: somebody holds the lock, the disk is full or gone. What SQLite does not understand, it never will.
-fn passes(error: &sqlx::Error) -> bool {
+fn is_transient(error: &sqlx::Error) -> bool {
     const BUSY: u32 = 5;
     const LOCKED: u32 = 6;
     const NO_MEMORY: u32 = 7;

@@ -2,8 +2,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
 
-fn read_page(html: &str) -> Page {
-    page(html, &"https://example.com/a/b".parse().unwrap(), &|| false).unwrap()
+fn read_page(html: &str) -> TextPage {
+    html_to_page(html, &"https://example.com/a/b".parse().unwrap(), &|| false).unwrap()
 }
 
 fn text(html: &str) -> String {
@@ -86,7 +86,7 @@ fn only_the_first_title_counts() {
 
 #[test]
 fn a_text_with_tags_becomes_plain() {
-    assert_eq!(plain("The <strong>best</strong> &amp; only\n one"), "The best & only one");
+    assert_eq!(html_to_line("The <strong>best</strong> &amp; only\n one"), "The best & only one");
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn reading_ends_when_the_time_is_over() {
         std::iter::once("<a ".to_owned()).chain((0..300_000).map(|n| format!("a{n} "))).collect();
     let asked = AtomicUsize::new(0);
     let base = "https://example.com/".parse().unwrap();
-    let outcome = page(&html, &base, &|| asked.fetch_add(1, Ordering::Relaxed) == 10);
+    let outcome = html_to_page(&html, &base, &|| asked.fetch_add(1, Ordering::Relaxed) == 10);
     assert!(outcome.is_none());
     assert_eq!(asked.into_inner(), 11);
 }

@@ -1,16 +1,18 @@
 //! What has an inside: names, numbers, texts, templates and regular expressions.
 
-use super::{Lexer, Odd, Token, is_line_end, is_name_part};
+use super::{JsToken, LexIssue, Lexer, is_line_end, is_name_part};
 
 impl Lexer {
-    pub(super) fn regex(&mut self) {
+    pub(super) fn lex_regex(&mut self) {
         let line = self.line;
         self.skip(1);
         let mut in_class = false;
         loop {
             match self.peek(0) {
-                None => break self.odd(Odd::Unfinished("a regular expression")),
-                Some(c) if is_line_end(c) => break self.odd(Odd::Unfinished("a regular expression")),
+                None => break self.add_issue(LexIssue::Unfinished("a regular expression")),
+                Some(c) if is_line_end(c) => {
+                    break self.add_issue(LexIssue::Unfinished("a regular expression"));
+                }
                 Some('\\') => self.skip(2),
                 Some('/') if !in_class => break self.skip(1),
                 Some(c) => {
@@ -22,11 +24,11 @@ impl Lexer {
         while self.peek(0).is_some_and(is_name_part) {
             self.skip(1);
         }
-        self.push(Token::Regex, line);
+        self.push(JsToken::Regex, line);
     }
 
-    pub(super) fn number(&mut self) {
-        let (line, is_hex) = (self.line, self.begins("0x") || self.begins("0X"));
+    pub(super) fn lex_number(&mut self) {
+        let (line, is_hex) = (self.line, self.starts_with("0x") || self.starts_with("0X"));
         while let Some(c) = self.peek(0) {
             let exponent = !is_hex && matches!(c, 'e' | 'E') && matches!(self.peek(1), Some('+' | '-'));
             if !(c.is_ascii_alphanumeric() || matches!(c, '.' | '_')) {
@@ -34,10 +36,10 @@ impl Lexer {
             }
             self.skip(if exponent { 2 } else { 1 });
         }
-        self.push(Token::Number, line);
+        self.push(JsToken::Number, line);
     }
 
-    pub(super) fn name(&mut self) {
+    pub(super) fn lex_name(&mut self) {
         let (line, mut name, mut escaped) = (self.line, String::new(), false);
         while let Some(c) = self.peek(0) {
             if c == '\\' {
@@ -46,7 +48,7 @@ impl Lexer {
                 match self.unicode_escape() {
                     Some(c) => name.push(c),
                     None => {
-                        self.odd(Odd::Unexpected('\\'));
+                        self.add_issue(LexIssue::Unexpected('\\'));
                         break;
                     }
                 }
@@ -58,10 +60,10 @@ impl Lexer {
             }
         }
         if escaped {
-            self.odd(Odd::EscapedName);
+            self.add_issue(LexIssue::EscapedName);
         }
         if !name.is_empty() {
-            self.push(Token::Name(name), line);
+            self.push(JsToken::Name(name), line);
         }
     }
 
@@ -72,7 +74,7 @@ impl Lexer {
         }
         self.skip(1);
         if self.peek(0) != Some('{') {
-            return self.hex(4);
+            return self.read_hex(4);
         }
         self.skip(1);
         let mut number: u32 = 0;
@@ -83,7 +85,7 @@ impl Lexer {
         (self.next() == Some('}')).then_some(number).and_then(char::from_u32)
     }
 
-    fn hex(&mut self, digits: usize) -> Option<char> {
+    fn read_hex(&mut self, digits: usize) -> Option<char> {
         let mut number = 0;
         for _ in 0..digits {
             number = number * 16 + self.peek(0)?.to_digit(16)?;
@@ -94,13 +96,13 @@ impl Lexer {
     }
 
     /// One escape inside a text, after its backslash. Counts those that hide a plain letter.
-    fn escape(&mut self, value: &mut String, escapes: &mut usize) {
+    fn read_escape(&mut self, value: &mut String, escapes: &mut usize) {
         match self.peek(0) {
             None => {}
             Some('x' | 'u') => {
                 let c = if self.peek(0) == Some('x') {
                     self.skip(1);
-                    self.hex(2)
+                    self.read_hex(2)
                 } else {
                     self.unicode_escape()
                 };
@@ -134,16 +136,16 @@ impl Lexer {
         }
     }
 
-    pub(super) fn string(&mut self, quote: char) {
+    pub(super) fn lex_string(&mut self, quote: char) {
         let (line, mut value, mut escapes) = (self.line, String::new(), 0);
         self.skip(1);
         loop {
             match self.peek(0) {
-                None | Some('\n' | '\r') => break self.odd(Odd::Unfinished("a text")),
+                None | Some('\n' | '\r') => break self.add_issue(LexIssue::Unfinished("a text")),
                 Some(c) if c == quote => break self.skip(1),
                 Some('\\') => {
                     self.skip(1);
-                    self.escape(&mut value, &mut escapes);
+                    self.read_escape(&mut value, &mut escapes);
                 }
                 Some(c) => {
                     value.push(c);
@@ -151,16 +153,16 @@ impl Lexer {
                 }
             }
         }
-        self.push(Token::Text { value, whole: true, escapes }, line);
+        self.push(JsToken::Text { value, whole: true, escapes }, line);
     }
 
     /// A template from its beginning, or from behind what was put in.
-    pub(super) fn template(&mut self) {
+    pub(super) fn lex_template(&mut self) {
         let (line, mut value, mut escapes) = (self.line, String::new(), 0);
         let whole = loop {
             match self.peek(0) {
                 None => {
-                    self.odd(Odd::Unfinished("a template"));
+                    self.add_issue(LexIssue::Unfinished("a template"));
                     break true;
                 }
                 Some('`') => {
@@ -175,7 +177,7 @@ impl Lexer {
                 }
                 Some('\\') => {
                     self.skip(1);
-                    self.escape(&mut value, &mut escapes);
+                    self.read_escape(&mut value, &mut escapes);
                 }
                 Some(c) => {
                     value.push(c);
@@ -183,10 +185,10 @@ impl Lexer {
                 }
             }
         };
-        self.push(Token::Text { value, whole, escapes }, line);
+        self.push(JsToken::Text { value, whole, escapes }, line);
         if !whole {
             // What is put in begins as an expression in parentheses does.
-            self.push(Token::Sign('('), self.line);
+            self.push(JsToken::Sign('('), self.line);
         }
     }
 }

@@ -2,20 +2,20 @@ use super::*;
 
 /// Tokens in one line: names as they are, texts in quotes, `#` a number, `/r/` a regular expression.
 fn told(code: &str) -> String {
-    let lexed = lex(code);
+    let lexed = lex_code(code);
     let words = lexed.tokens.iter().map(|placed| match &placed.token {
-        Token::Name(name) => name.clone(),
-        Token::Text { value, whole: true, .. } => format!("'{value}'"),
-        Token::Text { value, .. } => format!("'{value}…"),
-        Token::Number => "#".to_owned(),
-        Token::Regex => "/r/".to_owned(),
-        Token::Sign(sign) => sign.to_string(),
+        JsToken::Name(name) => name.clone(),
+        JsToken::Text { value, whole: true, .. } => format!("'{value}'"),
+        JsToken::Text { value, .. } => format!("'{value}…"),
+        JsToken::Number => "#".to_owned(),
+        JsToken::Regex => "/r/".to_owned(),
+        JsToken::Sign(sign) => sign.to_string(),
     });
     words.collect::<Vec<_>>().join(" ")
 }
 
-fn odd(code: &str) -> Vec<Odd> {
-    lex(code).odd.iter().map(|odd| odd.what).collect()
+fn odd(code: &str) -> Vec<LexIssue> {
+    lex_code(code).issues.iter().map(|odd| odd.what).collect()
 }
 
 #[test]
@@ -56,16 +56,17 @@ fn slashes_are_told_apart() {
         assert_eq!(told(code), tokens, "{code}");
         assert!(odd(code).is_empty(), "{code}");
     }
-    assert_eq!((told("{} /a/.b"), odd("{} /a/")), ("{ } /r/ . b".to_owned(), vec![Odd::Slash]));
-    assert_eq!((told("a++ / b / c"), odd("a++ / b")), ("a + + / b / c".to_owned(), vec![Odd::Slash]));
+    assert_eq!((told("{} /a/.b"), odd("{} /a/")), ("{ } /r/ . b".to_owned(), vec![LexIssue::Slash]));
+    assert_eq!((told("a++ / b / c"), odd("a++ / b")), ("a + + / b / c".to_owned(), vec![LexIssue::Slash]));
 }
 
 #[test]
 fn escapes_are_undone() {
     assert_eq!(told(r"\u0065val \u{65}v\u0061l"), "eval eval");
-    assert_eq!(odd(r"\u0065val"), [Odd::EscapedName]);
+    assert_eq!(odd(r"\u0065val"), [LexIssue::EscapedName]);
     assert_eq!(told(r#"'\x65\u0076\u{61}\154\n\0'"#), "'eval\n\0'");
-    let Some(Token::Text { escapes, .. }) = lex(r#"'\x65\u0076\u{61}\154\n\x01'"#).token(0).cloned() else {
+    let Some(JsToken::Text { escapes, .. }) = lex_code(r#"'\x65\u0076\u{61}\154\n\x01'"#).token(0).cloned()
+    else {
         panic!("a text")
     };
     assert_eq!(escapes, 4);
@@ -81,17 +82,17 @@ fn what_does_not_end_is_named_with_its_line() {
         ("\n`a", "a template"),
         ("\n`a${b", "a template"),
     ] {
-        let lexed = lex(code);
-        assert_eq!((lexed.odd[0].what, lexed.odd[0].line), (Odd::Unfinished(what), 2), "{code}");
+        let lexed = lex_code(code);
+        assert_eq!((lexed.issues[0].what, lexed.issues[0].line), (LexIssue::Unfinished(what), 2), "{code}");
     }
-    assert_eq!(odd("a \\x"), [Odd::Unexpected('\\'), Odd::EscapedName]);
-    assert_eq!(odd("a ☃"), [Odd::Unexpected('☃')]);
+    assert_eq!(odd("a \\x"), [LexIssue::Unexpected('\\'), LexIssue::EscapedName]);
+    assert_eq!(odd("a ☃"), [LexIssue::Unexpected('☃')]);
 }
 
 #[test]
 fn comments_of_html_are_comments_and_named() {
     for (code, tokens) in [("a <!-- `b\nc", "a c"), ("--> `b\nc", "c"), ("/* x */ --> `b\nc", "c")] {
-        assert_eq!((told(code).as_str(), odd(code)), (tokens, vec![Odd::HtmlComment]), "{code}");
+        assert_eq!((told(code).as_str(), odd(code)), (tokens, vec![LexIssue::HtmlComment]), "{code}");
     }
     assert!(odd("while (n-->0) {}").is_empty(), "n goes to 0");
 }
@@ -118,9 +119,9 @@ fn nothing_makes_it_panic_or_stand_still() {
         "*/",
         "))",
     ] {
-        lex(code);
+        lex_code(code);
         for other in ["'", "`", "/", "\\", "}"] {
-            lex(&format!("{code}{other}"));
+            lex_code(&format!("{code}{other}"));
         }
     }
 }

@@ -1,24 +1,24 @@
 //! DeepSeek V3 (`function`, separator, name, fenced JSON) and V3.1 (name, separator, JSON).
 
 use crate::prompted::parse::{
-    envelope::{Read, named},
+    envelope::{CallParseResult, resolve_call},
     json,
-    tools::Tools,
-    wrong::Wrong,
+    problem::CallProblem,
+    tools::CallableTools,
 };
 
 const SEPARATOR: &str = "<｜tool▁sep｜>";
 const KIND: &str = "function";
 
-pub(super) fn read(body: &str, tools: &Tools) -> Read {
+pub(super) fn parse_deepseek(body: &str, tools: &CallableTools) -> CallParseResult {
     let Some((head, rest)) = body.split_once(SEPARATOR) else {
-        return named(head_of(body), Err(Wrong::Cut), tools);
+        return resolve_call(head_of(body), Err(CallProblem::Cut), tools);
     };
     if head.trim() == KIND && !rest.trim_start().starts_with('{') {
         let (name, arguments) = rest.trim_start().split_once('\n').unwrap_or((rest, ""));
-        return named(name, json::arguments(arguments), tools);
+        return resolve_call(name, json::parse_arguments(arguments), tools);
     }
-    named(head, json::arguments(rest), tools)
+    resolve_call(head, json::parse_arguments(rest), tools)
 }
 
 fn head_of(body: &str) -> &str {

@@ -1,11 +1,11 @@
 //! Harmony of GPT-OSS: the header names the tool, the message is its arguments.
 
 use crate::prompted::parse::{
-    envelope::{Read, named},
+    envelope::{CallParseResult, resolve_call},
     json,
-    tools::Tools,
+    tools::CallableTools,
 };
 
-pub(super) fn read(name: &str, body: &str, tools: &Tools) -> Read {
-    named(name, json::arguments(body), tools)
+pub(super) fn parse_harmony(name: &str, body: &str, tools: &CallableTools) -> CallParseResult {
+    resolve_call(name, json::parse_arguments(body), tools)
 }

@@ -3,18 +3,18 @@
 use super::{function_tag, glm};
 use crate::prompted::parse::{
     body::BodyEnd,
-    envelope::{self, Read},
+    envelope::{self, CallParseResult},
     json,
-    tools::Tools,
+    tools::CallableTools,
 };
 
-pub(super) fn read(body: &str, end: BodyEnd, tools: &Tools) -> Vec<Read> {
-    let inside = json::bare(body);
+pub(super) fn parse_hermes(body: &str, end: BodyEnd, tools: &CallableTools) -> Vec<CallParseResult> {
+    let inside = json::strip_wrapping(body);
     if inside.starts_with("<function=") {
-        function_tag::read(inside, tools)
+        function_tag::parse_functions(inside, tools)
     } else if inside.is_empty() || inside.contains(['{', '[']) && !inside.contains("<arg_key>") {
-        envelope::calls(inside, tools)
+        envelope::parse_calls(inside, tools)
     } else {
-        vec![glm::read(body, end, tools)]
+        vec![glm::parse_glm(body, end, tools)]
     }
 }

@@ -1,20 +1,20 @@
 //! Kimi K2: the id says which tool, `functions.N:0`. The id itself is not kept: ids are ours.
 
 use crate::prompted::parse::{
-    envelope::{Read, named},
+    envelope::{CallParseResult, resolve_call},
     json,
-    tools::Tools,
-    wrong::Wrong,
+    problem::CallProblem,
+    tools::CallableTools,
 };
 
 const ARGUMENTS: &str = "<|tool_call_argument_begin|>";
 
-pub(super) fn read(body: &str, tools: &Tools) -> Read {
+pub(super) fn parse_kimi(body: &str, tools: &CallableTools) -> CallParseResult {
     let (id, arguments) = match body.split_once(ARGUMENTS) {
-        Some((id, arguments)) => (id, json::arguments(arguments)),
-        None => (body.split_once('<').map_or(body, |(id, _)| id), Err(Wrong::Cut)),
+        Some((id, arguments)) => (id, json::parse_arguments(arguments)),
+        None => (body.split_once('<').map_or(body, |(id, _)| id), Err(CallProblem::Cut)),
     };
-    named(name_of(id.trim()), arguments, tools)
+    resolve_call(name_of(id.trim()), arguments, tools)
 }
 
 fn name_of(id: &str) -> &str {

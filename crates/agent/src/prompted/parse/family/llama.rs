@@ -2,23 +2,23 @@
 
 use super::pythonic;
 use crate::prompted::parse::{
-    envelope::{self, Read, named},
+    envelope::{self, CallParseResult, resolve_call},
     json,
-    tools::Tools,
+    tools::CallableTools,
 };
 
 /// JSON; or what the code interpreter would get, of which only a call of a tool is understood.
-pub(super) fn python_tag(body: &str, tools: &Tools) -> Vec<Read> {
-    let body = json::bare(body);
+pub(super) fn parse_python_tag(body: &str, tools: &CallableTools) -> Vec<CallParseResult> {
+    let body = json::strip_wrapping(body);
     if body.starts_with('{') || body.starts_with("[{") {
-        envelope::calls(body, tools)
+        envelope::parse_calls(body, tools)
     } else {
-        pythonic::read(body, tools)
+        pythonic::parse_pythonic(body, tools)
     }
 }
 
 /// A name, a line break, the arguments.
-pub(super) fn functionary(body: &str, tools: &Tools) -> Read {
+pub(super) fn parse_functionary(body: &str, tools: &CallableTools) -> CallParseResult {
     let (name, arguments) = body.split_once('\n').unwrap_or((body, ""));
-    named(name, json::arguments(arguments), tools)
+    resolve_call(name, json::parse_arguments(arguments), tools)
 }

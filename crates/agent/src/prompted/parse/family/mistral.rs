@@ -1,18 +1,19 @@
 //! Mistral: once a list of calls, now a name and its arguments behind each marker.
 
 use crate::prompted::parse::{
-    envelope::{self, Read, named},
+    envelope::{self, CallParseResult, resolve_call},
     json,
-    tools::Tools,
-    wrong::Wrong,
+    problem::CallProblem,
+    tools::CallableTools,
 };
 
-pub(super) fn read(body: &str, tools: &Tools) -> Vec<Read> {
+pub(super) fn parse_mistral(body: &str, tools: &CallableTools) -> Vec<CallParseResult> {
     let body = body.trim_start();
     if body.starts_with(['[', '{', '`']) {
-        return envelope::calls(body, tools);
+        return envelope::parse_calls(body, tools);
     }
     let name = body[..body.find(['[', '{']).unwrap_or(body.len())].trim();
-    let arguments = body.find('{').map_or(Err(Wrong::Cut), |start| json::arguments(&body[start..]));
-    vec![named(name, arguments, tools)]
+    let arguments =
+        body.find('{').map_or(Err(CallProblem::Cut), |start| json::parse_arguments(&body[start..]));
+    vec![resolve_call(name, arguments, tools)]
 }

@@ -14,18 +14,18 @@ mod pythonic;
 mod tags;
 
 use super::{
-    body::{BodyEnd, Guard},
-    envelope::{self, Read},
+    body::{BodyEnd, EndGuard},
+    envelope::{self, CallParseResult},
     markers,
-    scan::Scan,
-    tools::Tools,
+    scan::BracketScan,
+    tools::CallableTools,
 };
 
-pub(super) use pythonic::read as read_pythonic;
+pub(super) use pythonic::parse_pythonic as read_pythonic;
 
 /// A form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Family {
+pub(super) enum CallFamily {
     /// `<tool>{"name":N,"arguments":J}</tool>`: ours.
     Plain,
     /// `<tool_call>…</tool_call>`: Hermes, Qwen; and with other insides Qwen3-Coder and GLM.
@@ -58,9 +58,9 @@ pub(super) enum Family {
     Harmony,
 }
 
-impl Family {
+impl CallFamily {
     /// What ends a body.
-    pub(super) const fn ends(self) -> &'static [&'static str] {
+    pub(super) const fn end_markers(self) -> &'static [&'static str] {
         match self {
             // Models mix these two up.
             Self::Plain | Self::Hermes => &["</tool>", "</tool_call>", "</tools>", "</tool_calls>"],
@@ -87,48 +87,54 @@ impl Family {
     }
 
     /// Inside of what an end does not count, once a body has come this far.
-    pub(super) fn guard(self, body: &str) -> Option<Guard> {
-        let parameters = || Guard::between("<parameter", "</parameter>");
+    pub(super) fn end_guard(self, body: &str) -> Option<EndGuard> {
+        let parameters = || EndGuard::between_tags("<parameter", "</parameter>");
         match self {
             Self::Plain | Self::PythonTag | Self::Mistral | Self::Functools | Self::Functionary => {
-                Some(Guard::json())
+                Some(EndGuard::for_json())
             }
-            Self::DeepSeek | Self::Kimi | Self::Harmony => Some(Guard::json()),
-            Self::Pythonic => Some(Guard::scanned(Scan::python())),
-            Self::FunctionGemma => Some(Guard::delimited(gemma::ESCAPE)),
-            Self::Gemma => Some(Guard::delimited(gemma::QUOTE)),
+            Self::DeepSeek | Self::Kimi | Self::Harmony => Some(EndGuard::for_json()),
+            Self::Pythonic => Some(EndGuard::with_scan(BracketScan::for_python())),
+            Self::FunctionGemma => Some(EndGuard::between_marks(gemma::ESCAPE)),
+            Self::Gemma => Some(EndGuard::between_marks(gemma::QUOTE)),
             Self::MiniMax => Some(parameters()),
-            Self::Dsml => Some(Guard::between("<｜DSML｜parameter", "</｜DSML｜parameter>")),
+            Self::Dsml => Some(EndGuard::between_tags("<｜DSML｜parameter", "</｜DSML｜parameter>")),
             Self::Hermes => body.trim_start().chars().next().map(|first| match first {
-                '{' | '[' | '`' => Guard::json(),
+                '{' | '[' | '`' => EndGuard::for_json(),
                 '<' => parameters(),
-                _ => Guard::between("<arg_value>", "</arg_value>"),
+                _ => EndGuard::between_tags("<arg_value>", "</arg_value>"),
             }),
             Self::Function => {
                 let (_, inside) = body.split_once('>')?;
                 let first = inside.trim_start().chars().next()?;
-                Some(if first == '{' { Guard::json() } else { parameters() })
+                Some(if first == '{' { EndGuard::for_json() } else { parameters() })
             }
         }
     }
 
     /// The calls of a body, without what ended it. `name` is what a header said.
-    pub(super) fn read(self, name: Option<&str>, body: &str, end: BodyEnd, tools: &Tools) -> Vec<Read> {
+    pub(super) fn parse_body(
+        self,
+        name: Option<&str>,
+        body: &str,
+        end: BodyEnd,
+        tools: &CallableTools,
+    ) -> Vec<CallParseResult> {
         match self {
-            Self::Plain | Self::Functools => envelope::calls(body, tools),
-            Self::Hermes => hermes::read(body, end, tools),
-            Self::Function => function_tag::read(&function_tag::whole(body, end), tools),
-            Self::Functionary => vec![llama::functionary(body, tools)],
-            Self::PythonTag => llama::python_tag(body, tools),
-            Self::Pythonic => pythonic::wrapped(body, tools),
-            Self::Mistral => mistral::read(body, tools),
-            Self::FunctionGemma => vec![gemma::read(body, gemma::ESCAPE, tools)],
-            Self::Gemma => vec![gemma::read(body, gemma::QUOTE, tools)],
-            Self::DeepSeek => vec![deepseek::read(body, tools)],
-            Self::Dsml => vec![invoke::dsml(body, end, tools)],
-            Self::Kimi => vec![kimi::read(body, tools)],
-            Self::MiniMax => vec![invoke::minimax(body, end, tools)],
-            Self::Harmony => vec![harmony::read(name.unwrap_or_default(), body, tools)],
+            Self::Plain | Self::Functools => envelope::parse_calls(body, tools),
+            Self::Hermes => hermes::parse_hermes(body, end, tools),
+            Self::Function => function_tag::parse_functions(&function_tag::with_tags(body, end), tools),
+            Self::Functionary => vec![llama::parse_functionary(body, tools)],
+            Self::PythonTag => llama::parse_python_tag(body, tools),
+            Self::Pythonic => pythonic::parse_wrapped_pythonic(body, tools),
+            Self::Mistral => mistral::parse_mistral(body, tools),
+            Self::FunctionGemma => vec![gemma::parse_gemma(body, gemma::ESCAPE, tools)],
+            Self::Gemma => vec![gemma::parse_gemma(body, gemma::QUOTE, tools)],
+            Self::DeepSeek => vec![deepseek::parse_deepseek(body, tools)],
+            Self::Dsml => vec![invoke::parse_dsml(body, end, tools)],
+            Self::Kimi => vec![kimi::parse_kimi(body, tools)],
+            Self::MiniMax => vec![invoke::parse_minimax(body, end, tools)],
+            Self::Harmony => vec![harmony::parse_harmony(name.unwrap_or_default(), body, tools)],
         }
     }
 }

@@ -3,85 +3,89 @@
 use serde_json::value::RawValue;
 
 use crate::prompted::parse::{
-    envelope::{self, Fault, Read, named},
+    envelope::{self, CallFault, CallParseResult, resolve_call},
     json,
     limits::{MAX_CALLS, MAX_DEPTH},
-    scan::Scan,
-    tools::Tools,
-    wrong::Wrong,
+    problem::CallProblem,
+    scan::BracketScan,
+    tools::CallableTools,
 };
 
 /// Between markers: Python, or JSON as some checkpoints have it.
-pub(super) fn wrapped(body: &str, tools: &Tools) -> Vec<Read> {
-    let body = json::bare(body);
+pub(super) fn parse_wrapped_pythonic(body: &str, tools: &CallableTools) -> Vec<CallParseResult> {
+    let body = json::strip_wrapping(body);
     let inside = body.trim_start_matches('[').trim_start();
-    if inside.starts_with(['{', '"']) { envelope::calls(body, tools) } else { read(body, tools) }
+    if inside.starts_with(['{', '"']) {
+        envelope::parse_calls(body, tools)
+    } else {
+        parse_pythonic(body, tools)
+    }
 }
 
 /// `[f(a="x"), g()]`, with or without the list.
-pub(in crate::prompted::parse) fn read(body: &str, tools: &Tools) -> Vec<Read> {
-    let body = json::bare(body);
+pub(in crate::prompted::parse) fn parse_pythonic(body: &str, tools: &CallableTools) -> Vec<CallParseResult> {
+    let body = json::strip_wrapping(body);
     if body.is_empty() {
-        return vec![Err(Wrong::Empty.into())];
+        return vec![Err(CallProblem::Empty.into())];
     }
-    let scan = Scan::python().of(body);
+    let scan = BracketScan::for_python().scan_text(body);
     if scan.is_too_deep() {
-        return vec![Err(Wrong::TooDeep.into())];
+        return vec![Err(CallProblem::TooDeep.into())];
     }
     if !scan.is_complete() || scan.is_mismatched() {
         let name = body.trim_start_matches('[').split('(').next().map(|name| name.trim().to_owned());
-        return vec![Err(Fault {
+        return vec![Err(CallFault {
             name,
-            wrong: if scan.is_mismatched() { Wrong::Brackets } else { Wrong::Cut },
+            problem: if scan.is_mismatched() { CallProblem::Brackets } else { CallProblem::Cut },
         })];
     }
     let list = body.strip_prefix('[').and_then(|body| body.strip_suffix(']')).unwrap_or(body);
-    let (mut reader, mut reads) = (Reader { rest: list }, Vec::new());
+    let (mut reader, mut reads) = (PythonReader { rest: list }, Vec::new());
     while reads.len() <= MAX_CALLS {
-        match reader.call(tools) {
+        match reader.read_call(tools) {
             Ok(read) => reads.push(read),
             Err(fault) => {
                 reads.push(Err(fault));
                 break;
             }
         }
-        if reader.eat(',').is_err() || reader.at_end() {
+        if reader.consume_char(',').is_err() || reader.at_end() {
             break;
         }
     }
     if !reader.at_end() && reads.len() <= MAX_CALLS && reads.iter().all(Result::is_ok) {
-        return vec![Err(Wrong::Shape.into())];
+        return vec![Err(CallProblem::Shape.into())];
     }
     reads
 }
 
-struct Reader<'a> {
+struct PythonReader<'a> {
     rest: &'a str,
 }
 
-impl<'a> Reader<'a> {
-    fn space(&mut self) {
+impl<'a> PythonReader<'a> {
+    fn skip_space(&mut self) {
         self.rest = self.rest.trim_start();
     }
 
     fn at_end(&mut self) -> bool {
-        self.space();
+        self.skip_space();
         self.rest.is_empty()
     }
 
-    fn sees(&mut self, c: char) -> bool {
-        self.space();
+    fn is_next(&mut self, c: char) -> bool {
+        self.skip_space();
         self.rest.starts_with(c)
     }
 
-    fn eat(&mut self, c: char) -> Result<(), Wrong> {
-        self.space();
-        self.rest = self.rest.strip_prefix(c).ok_or(Wrong::Shape)?;
+    fn consume_char(&mut self, c: char) -> Result<(), CallProblem> {
+        self.skip_space();
+        self.rest = self.rest.strip_prefix(c).ok_or(CallProblem::Shape)?;
         Ok(())
     }
 
-    fn word(&mut self) -> &'a str {
-        self.space();
+    fn take_word(&mut self) -> &'a str {
+        self.skip_space();
         let end = self
             .rest
             .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '+')))
@@ -92,110 +96,115 @@ impl<'a> Reader<'a> {
     }
 
     /// The outer error ends the reading, the inner one is about this call only.
-    fn call(&mut self, tools: &Tools) -> Result<Read, Fault> {
-        let name = self.word();
-        match self.arguments() {
-            Ok(arguments) => Ok(named(name, Ok(arguments), tools)),
-            Err(wrong) => Err(Fault { name: Some(name.to_owned()).filter(|name| !name.is_empty()), wrong }),
+    fn read_call(&mut self, tools: &CallableTools) -> Result<CallParseResult, CallFault> {
+        let name = self.take_word();
+        match self.read_arguments() {
+            Ok(arguments) => Ok(resolve_call(name, Ok(arguments), tools)),
+            Err(wrong) => {
+                Err(CallFault { name: Some(name.to_owned()).filter(|name| !name.is_empty()), problem: wrong })
+            }
         }
     }
 
-    fn arguments(&mut self) -> Result<Box<RawValue>, Wrong> {
-        self.eat('(')?;
+    fn read_arguments(&mut self) -> Result<Box<RawValue>, CallProblem> {
+        self.consume_char('(')?;
         let mut members = Vec::new();
-        while !self.sees(')') {
-            let key = self.word();
-            if key.is_empty() || !self.sees('=') {
-                return Err(Wrong::Positional);
+        while !self.is_next(')') {
+            let key = self.take_word();
+            if key.is_empty() || !self.is_next('=') {
+                return Err(CallProblem::Positional);
             }
-            self.eat('=')?;
-            members.push(format!("{}:{}", json::quoted(key), self.value(0)?));
-            if self.eat(',').is_err() {
+            self.consume_char('=')?;
+            members.push(format!("{}:{}", json::quote_json(key), self.read_literal(0)?));
+            if self.consume_char(',').is_err() {
                 break;
             }
         }
-        self.eat(')')?;
-        json::raw(format!("{{{}}}", members.join(",")))
+        self.consume_char(')')?;
+        json::to_raw_value(format!("{{{}}}", members.join(",")))
     }
 
     /// A literal, as JSON.
-    fn value(&mut self, depth: usize) -> Result<String, Wrong> {
+    fn read_literal(&mut self, depth: usize) -> Result<String, CallProblem> {
         if depth > MAX_DEPTH {
-            return Err(Wrong::TooDeep);
+            return Err(CallProblem::TooDeep);
         }
-        self.space();
+        self.skip_space();
         match self.rest.chars().next() {
-            Some('"' | '\'') => self.string(),
-            Some('[') => self.list('[', ']', depth),
-            Some('(') => self.list('(', ')', depth),
-            Some('{') => self.dictionary(depth),
-            Some(_) | None => match self.word() {
+            Some('"' | '\'') => self.read_string(),
+            Some('[') => self.read_list('[', ']', depth),
+            Some('(') => self.read_list('(', ')', depth),
+            Some('{') => self.read_dictionary(depth),
+            Some(_) | None => match self.take_word() {
                 "True" | "true" => Ok("true".to_owned()),
                 "False" | "false" => Ok("false".to_owned()),
                 "None" | "null" => Ok("null".to_owned()),
                 word if serde_json::from_str::<serde_json::Number>(word).is_ok() => Ok(word.to_owned()),
-                _ => Err(Wrong::Shape),
+                _ => Err(CallProblem::Shape),
             },
         }
     }
 
-    fn list(&mut self, open: char, close: char, depth: usize) -> Result<String, Wrong> {
-        self.eat(open)?;
+    fn read_list(&mut self, open: char, close: char, depth: usize) -> Result<String, CallProblem> {
+        self.consume_char(open)?;
         let mut items = Vec::new();
-        while !self.sees(close) {
-            items.push(self.value(depth + 1)?);
-            if self.eat(',').is_err() {
+        while !self.is_next(close) {
+            items.push(self.read_literal(depth + 1)?);
+            if self.consume_char(',').is_err() {
                 break;
             }
         }
-        self.eat(close)?;
+        self.consume_char(close)?;
         Ok(format!("[{}]", items.join(",")))
     }
 
-    fn dictionary(&mut self, depth: usize) -> Result<String, Wrong> {
-        self.eat('{')?;
+    fn read_dictionary(&mut self, depth: usize) -> Result<String, CallProblem> {
+        self.consume_char('{')?;
         let mut members = Vec::new();
-        while !self.sees('}') {
-            let key =
-                if self.rest.starts_with(['"', '\'']) { self.string()? } else { json::quoted(self.word()) };
-            self.eat(':')?;
-            members.push(format!("{key}:{}", self.value(depth + 1)?));
-            if self.eat(',').is_err() {
+        while !self.is_next('}') {
+            let key = if self.rest.starts_with(['"', '\'']) {
+                self.read_string()?
+            } else {
+                json::quote_json(self.take_word())
+            };
+            self.consume_char(':')?;
+            members.push(format!("{key}:{}", self.read_literal(depth + 1)?));
+            if self.consume_char(',').is_err() {
                 break;
             }
         }
-        self.eat('}')?;
+        self.consume_char('}')?;
         Ok(format!("{{{}}}", members.join(",")))
     }
 
-    fn string(&mut self) -> Result<String, Wrong> {
+    fn read_string(&mut self) -> Result<String, CallProblem> {
         let mut chars = self.rest.char_indices();
-        let Some((_, quote)) = chars.next() else { return Err(Wrong::Cut) };
+        let Some((_, quote)) = chars.next() else { return Err(CallProblem::Cut) };
         let mut text = String::new();
         while let Some((at, c)) = chars.next() {
             if c == quote {
                 self.rest = &self.rest[at + c.len_utf8()..];
-                return Ok(json::quoted(&text));
+                return Ok(json::quote_json(&text));
             }
             if c != '\\' {
                 text.push(c);
                 continue;
             }
-            match chars.next().ok_or(Wrong::Cut)?.1 {
+            match chars.next().ok_or(CallProblem::Cut)?.1 {
                 'n' => text.push('\n'),
                 't' => text.push('\t'),
                 'r' => text.push('\r'),
                 'u' => text.push(code_point(&mut chars, 4)?),
                 'x' => text.push(code_point(&mut chars, 2)?),
                 escaped @ ('\\' | '\'' | '"' | '/') => text.push(escaped),
-                _ => return Err(Wrong::Backslash),
+                _ => return Err(CallProblem::Backslash),
             }
         }
-        Err(Wrong::Cut)
+        Err(CallProblem::Cut)
     }
 }
 
-fn code_point(chars: &mut std::str::CharIndices<'_>, digits: usize) -> Result<char, Wrong> {
+fn code_point(chars: &mut std::str::CharIndices<'_>, digits: usize) -> Result<char, CallProblem> {
     let hex: String = chars.take(digits).map(|(_, c)| c).collect();
-    u32::from_str_radix(&hex, 16).ok().and_then(char::from_u32).ok_or(Wrong::Backslash)
+    u32::from_str_radix(&hex, 16).ok().and_then(char::from_u32).ok_or(CallProblem::Backslash)
 }

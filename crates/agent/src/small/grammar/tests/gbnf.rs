@@ -3,21 +3,21 @@
 
 use std::collections::{HashMap, HashSet};
 
-use toolyard_core::ports::Ids;
+use toolyard_core::ports::IdGenerator;
 
 #[derive(Debug, Clone)]
-enum Node {
+enum GbnfNode {
     Text(String),
     Class { not: bool, ranges: Vec<(char, char)> },
     Rule(String),
-    Sequence(Vec<Node>),
-    Choice(Vec<Node>),
-    Times(Box<Node>, usize, usize),
+    Sequence(Vec<GbnfNode>),
+    Choice(Vec<GbnfNode>),
+    Times(Box<GbnfNode>, usize, usize),
 }
 
 #[derive(Debug)]
 pub(super) struct Gbnf {
-    rules: HashMap<String, Node>,
+    rules: HashMap<String, GbnfNode>,
 }
 
 impl Gbnf {
@@ -28,7 +28,7 @@ impl Gbnf {
             if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
                 return Err(format!("no name: {name}"));
             }
-            let mut reader = Reader { rest: body };
+            let mut reader = GbnfReader { rest: body };
             let node = reader.choice()?;
             if !reader.rest.is_empty() {
                 return Err(format!("{name}: what is {}", reader.rest));
@@ -51,10 +51,10 @@ impl Gbnf {
         let mut open = vec![node];
         while let Some(node) = open.pop() {
             match node {
-                Node::Rule(name) => self.follow(name, used)?,
-                Node::Sequence(nodes) | Node::Choice(nodes) => open.extend(nodes),
-                Node::Times(node, ..) => open.push(node),
-                Node::Text(_) | Node::Class { .. } => {}
+                GbnfNode::Rule(name) => self.follow(name, used)?,
+                GbnfNode::Sequence(nodes) | GbnfNode::Choice(nodes) => open.extend(nodes),
+                GbnfNode::Times(node, ..) => open.push(node),
+                GbnfNode::Text(_) | GbnfNode::Class { .. } => {}
             }
         }
         Ok(())
@@ -62,13 +62,13 @@ impl Gbnf {
 
     pub(super) fn matches(&self, text: &str) -> bool {
         let text: Vec<char> = text.chars().collect();
-        self.ends(&Node::Rule("root".to_owned()), &text, 0).contains(&text.len())
+        self.ends(&GbnfNode::Rule("root".to_owned()), &text, 0).contains(&text.len())
     }
 
     /// Where a node may end that begins at `from`.
-    fn ends(&self, node: &Node, text: &[char], from: usize) -> HashSet<usize> {
+    fn ends(&self, node: &GbnfNode, text: &[char], from: usize) -> HashSet<usize> {
         match node {
-            Node::Text(wanted) => {
+            GbnfNode::Text(wanted) => {
                 let wanted: Vec<char> = wanted.chars().collect();
                 if text[from..].starts_with(&wanted) {
                     HashSet::from([from + wanted.len()])
@@ -76,18 +76,18 @@ impl Gbnf {
                     HashSet::new()
                 }
             }
-            Node::Class { not, ranges } => match text.get(from) {
+            GbnfNode::Class { not, ranges } => match text.get(from) {
                 Some(c) if ranges.iter().any(|(a, b)| (a..=b).contains(&c)) != *not => {
                     HashSet::from([from + 1])
                 }
                 _ => HashSet::new(),
             },
-            Node::Rule(name) => self.ends(&self.rules[name], text, from),
-            Node::Sequence(nodes) => nodes.iter().fold(HashSet::from([from]), |starts, node| {
+            GbnfNode::Rule(name) => self.ends(&self.rules[name], text, from),
+            GbnfNode::Sequence(nodes) => nodes.iter().fold(HashSet::from([from]), |starts, node| {
                 starts.into_iter().flat_map(|start| self.ends(node, text, start)).collect()
             }),
-            Node::Choice(nodes) => nodes.iter().flat_map(|node| self.ends(node, text, from)).collect(),
-            Node::Times(node, min, max) => {
+            GbnfNode::Choice(nodes) => nodes.iter().flat_map(|node| self.ends(node, text, from)).collect(),
+            GbnfNode::Times(node, min, max) => {
                 let (mut here, mut all) = (HashSet::from([from]), HashSet::new());
                 for time in 0..=*max {
                     if time >= *min {
@@ -104,36 +104,36 @@ impl Gbnf {
     }
 
     /// A text that the grammar allows, chosen by chance.
-    pub(super) fn write(&self, chance: &dyn Ids) -> String {
+    pub(super) fn write(&self, chance: &dyn IdGenerator) -> String {
         let mut out = String::new();
-        self.put(&Node::Rule("root".to_owned()), chance, &mut out);
+        self.put(&GbnfNode::Rule("root".to_owned()), chance, &mut out);
         out
     }
 
-    fn put(&self, node: &Node, chance: &dyn Ids, out: &mut String) {
+    fn put(&self, node: &GbnfNode, chance: &dyn IdGenerator, out: &mut String) {
         let pick = |below: usize| {
             let mut bytes = [0; 4];
-            chance.fill(&mut bytes);
+            chance.fill_random(&mut bytes);
             u32::from_be_bytes(bytes) as usize % below
         };
         match node {
-            Node::Text(text) => out.push_str(text),
-            Node::Class { not: false, ranges } => {
+            GbnfNode::Text(text) => out.push_str(text),
+            GbnfNode::Class { not: false, ranges } => {
                 let (from, to) = ranges[pick(ranges.len())];
                 let all: Vec<char> = (from..=to).collect();
                 out.push(all[pick(all.len())]);
             }
-            Node::Class { not: true, ranges } => {
+            GbnfNode::Class { not: true, ranges } => {
                 let odd =
                     ['a', 'Z', '7', ' ', '<', '/', 'é', '日', '🙂', '\'', '{', '}', ',', ':', '\u{2028}'];
                 let fits: Vec<_> =
                     odd.into_iter().filter(|c| !ranges.iter().any(|(a, b)| (a..=b).contains(&c))).collect();
                 out.push(fits[pick(fits.len())]);
             }
-            Node::Rule(name) => self.put(&self.rules[name], chance, out),
-            Node::Sequence(nodes) => nodes.iter().for_each(|node| self.put(node, chance, out)),
-            Node::Choice(nodes) => self.put(&nodes[pick(nodes.len())], chance, out),
-            Node::Times(node, min, max) => {
+            GbnfNode::Rule(name) => self.put(&self.rules[name], chance, out),
+            GbnfNode::Sequence(nodes) => nodes.iter().for_each(|node| self.put(node, chance, out)),
+            GbnfNode::Choice(nodes) => self.put(&nodes[pick(nodes.len())], chance, out),
+            GbnfNode::Times(node, min, max) => {
                 let times = if pick(4) == 0 { *max } else { min + pick(max - min + 1).min(5) };
                 (0..times).for_each(|_| self.put(node, chance, out));
             }
@@ -141,20 +141,20 @@ impl Gbnf {
     }
 }
 
-struct Reader<'a> {
+struct GbnfReader<'a> {
     rest: &'a str,
 }
 
-impl Reader<'_> {
-    fn choice(&mut self) -> Result<Node, String> {
+impl GbnfReader<'_> {
+    fn choice(&mut self) -> Result<GbnfNode, String> {
         let mut all = vec![self.sequence()?];
         while self.eat("| ") {
             all.push(self.sequence()?);
         }
-        Ok(if all.len() == 1 { all.remove(0) } else { Node::Choice(all) })
+        Ok(if all.len() == 1 { all.remove(0) } else { GbnfNode::Choice(all) })
     }
 
-    fn sequence(&mut self) -> Result<Node, String> {
+    fn sequence(&mut self) -> Result<GbnfNode, String> {
         let mut all = Vec::new();
         loop {
             self.eat(" ");
@@ -164,10 +164,14 @@ impl Reader<'_> {
             let node = self.atom()?;
             all.push(self.repeated(node)?);
         }
-        if all.is_empty() { Err(format!("nothing before {:?}", self.rest)) } else { Ok(Node::Sequence(all)) }
+        if all.is_empty() {
+            Err(format!("nothing before {:?}", self.rest))
+        } else {
+            Ok(GbnfNode::Sequence(all))
+        }
     }
 
-    fn atom(&mut self) -> Result<Node, String> {
+    fn atom(&mut self) -> Result<GbnfNode, String> {
         if self.eat("( ") {
             let inside = self.choice()?;
             return if self.eat(")") {
@@ -181,7 +185,11 @@ impl Reader<'_> {
             while !self.eat("\"") {
                 text.push(self.char()?);
             }
-            return if text.is_empty() { Err("an empty literal".to_owned()) } else { Ok(Node::Text(text)) };
+            return if text.is_empty() {
+                Err("an empty literal".to_owned())
+            } else {
+                Ok(GbnfNode::Text(text))
+            };
         }
         if self.eat("[") {
             let not = self.eat("^");
@@ -191,7 +199,7 @@ impl Reader<'_> {
                 let to = if self.eat("-") { self.char()? } else { from };
                 ranges.push((from, to));
             }
-            return Ok(Node::Class { not, ranges });
+            return Ok(GbnfNode::Class { not, ranges });
         }
         let end = self.rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(self.rest.len());
         let (name, rest) = self.rest.split_at(end);
@@ -199,12 +207,12 @@ impl Reader<'_> {
             return Err(format!("what is {:?}", self.rest));
         }
         self.rest = rest;
-        Ok(Node::Rule(name.to_owned()))
+        Ok(GbnfNode::Rule(name.to_owned()))
     }
 
-    fn repeated(&mut self, node: Node) -> Result<Node, String> {
+    fn repeated(&mut self, node: GbnfNode) -> Result<GbnfNode, String> {
         if self.eat("?") {
-            return Ok(Node::Times(Box::new(node), 0, 1));
+            return Ok(GbnfNode::Times(Box::new(node), 0, 1));
         }
         if !self.eat("{") {
             return Ok(node);
@@ -218,7 +226,7 @@ impl Reader<'_> {
         if min > max || max > 1_000 {
             Err(format!("{min} to {max} times"))
         } else {
-            Ok(Node::Times(Box::new(node), min, max))
+            Ok(GbnfNode::Times(Box::new(node), min, max))
         }
     }
 

@@ -3,17 +3,18 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{gbnf::Gbnf, schemas::Dice};
+use super::{gbnf::Gbnf, schemas::SchemaDice};
 use crate::small::grammar::{
-    MAX_CHOICES, MAX_DEPTH, MAX_GRAMMAR, MAX_LITERAL, MAX_OPTIONAL, MAX_REQUIRED, any, arguments,
+    MAX_CHOICES, MAX_DEPTH, MAX_GRAMMAR, MAX_LITERAL, MAX_OPTIONAL, MAX_REQUIRED, any_object_grammar,
+    arguments_grammar,
 };
 
 /// Reads the grammar of a schema, writes from it, and says whether it is that of the schema.
 fn survives(schema: &Value) -> bool {
-    let grammar = arguments(schema);
-    assert!(grammar.text().len() < 2 * MAX_GRAMMAR, "{} bytes", grammar.text().len());
-    let gbnf = Gbnf::read(grammar.text()).unwrap_or_else(|error| panic!("{error}\n{}", grammar.text()));
-    let text = gbnf.write(&Dice::new(7));
+    let grammar = arguments_grammar(schema);
+    assert!(grammar.gbnf().len() < 2 * MAX_GRAMMAR, "{} bytes", grammar.gbnf().len());
+    let gbnf = Gbnf::read(grammar.gbnf()).unwrap_or_else(|error| panic!("{error}\n{}", grammar.gbnf()));
+    let text = gbnf.write(&SchemaDice::new(7));
     assert!(serde_json::from_str::<Value>(&text).is_ok_and(|value| value.is_object()), "{text}");
     grammar.is_of_schema()
 }
@@ -98,21 +99,22 @@ fn bombs_do_not_go_off() {
 #[test]
 fn long_lists_of_choices_and_members_are_cut() {
     let choices: Vec<_> = (0..MAX_CHOICES + 1).map(|n| format!("c{n}")).collect();
-    let grammar = arguments(&json!({ "properties": { "a": { "enum": choices } }, "required": ["a"] }));
-    let gbnf = Gbnf::read(grammar.text()).unwrap();
+    let grammar =
+        arguments_grammar(&json!({ "properties": { "a": { "enum": choices } }, "required": ["a"] }));
+    let gbnf = Gbnf::read(grammar.gbnf()).unwrap();
     assert!(gbnf.matches(&format!(r#"{{"a":"c{}"}}"#, MAX_CHOICES - 1)));
     assert!(!gbnf.matches(&format!(r#"{{"a":"c{MAX_CHOICES}"}}"#)));
     let many: serde_json::Map<_, _> =
         (0..MAX_OPTIONAL + 1).map(|n| (format!("p{n:02}"), json!({ "const": 1 }))).collect();
-    let grammar = arguments(&json!({ "properties": many }));
-    let gbnf = Gbnf::read(grammar.text()).unwrap();
+    let grammar = arguments_grammar(&json!({ "properties": many }));
+    let gbnf = Gbnf::read(grammar.gbnf()).unwrap();
     assert!(gbnf.matches(&format!(r#"{{"p{:02}":1}}"#, MAX_OPTIONAL - 1)));
     assert!(!gbnf.matches(&format!(r#"{{"p{MAX_OPTIONAL:02}":1}}"#)));
 }
 
 #[test]
 fn any_object_is_bounded_json() {
-    let gbnf = Gbnf::read(any().text()).unwrap();
+    let gbnf = Gbnf::read(any_object_grammar().gbnf()).unwrap();
     for (text, fits) in [
         ("{}", true),
         (r#"{"a":1,"b":[true,"x"],"c":{"d":null}}"#, true),

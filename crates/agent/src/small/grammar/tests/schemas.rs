@@ -2,27 +2,28 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use toolyard_core::{ports::Ids, schema::Schema};
+use toolyard_core::{ports::IdGenerator, schema::CompiledSchema};
 
 use super::gbnf::Gbnf;
 use crate::{
     model::ToolSpec,
     small::grammar::{
-        MAX_CALLS, MAX_CALLS_AT_ONCE, MAX_ITEMS, MAX_STRING, MAX_WORDS, arguments, calls, copied,
+        MAX_CALLS, MAX_CALLS_AT_ONCE, MAX_ITEMS, MAX_STRING, MAX_WORDS, arguments_grammar, calls_grammar,
+        copying_grammar,
     },
 };
 
 /// Chance that can be told again.
-pub(super) struct Dice(std::sync::atomic::AtomicU64);
+pub(super) struct SchemaDice(std::sync::atomic::AtomicU64);
 
-impl Dice {
+impl SchemaDice {
     pub(super) fn new(seed: u64) -> Self {
         Self(std::sync::atomic::AtomicU64::new(seed))
     }
 }
 
-impl Ids for Dice {
-    fn fill(&self, bytes: &mut [u8]) {
+impl IdGenerator for SchemaDice {
+    fn fill_random(&self, bytes: &mut [u8]) {
         for byte in bytes {
             let step =
                 |x: u64| x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -41,14 +42,14 @@ fn of(properties: Value, required: Value) -> Value {
 }
 
 fn check(schema: &Value, allowed: &[&str], not: &[&str]) {
-    let grammar = arguments(schema);
+    let grammar = arguments_grammar(schema);
     assert!(grammar.is_of_schema(), "{schema}");
-    let gbnf = Gbnf::read(grammar.text()).unwrap_or_else(|error| panic!("{error}\n{}", grammar.text()));
+    let gbnf = Gbnf::read(grammar.gbnf()).unwrap_or_else(|error| panic!("{error}\n{}", grammar.gbnf()));
     for text in allowed {
-        assert!(gbnf.matches(text), "{text} is missing in\n{}", grammar.text());
+        assert!(gbnf.matches(text), "{text} is missing in\n{}", grammar.gbnf());
     }
     for text in not {
-        assert!(!gbnf.matches(text), "{text} is allowed in\n{}", grammar.text());
+        assert!(!gbnf.matches(text), "{text} is allowed in\n{}", grammar.gbnf());
     }
 }
 
@@ -238,8 +239,8 @@ fn copied_strings_are_words_of_the_text() {
         json!({ "text": { "type": "string" }, "unit": { "enum": ["C"] }, "code": { "type": "string", "pattern": "^x" } }),
         json!(["text"]),
     );
-    let grammar = copied(&schema, "Say \"good  morning\", in C:\\x .env: ?!");
-    let gbnf = Gbnf::read(grammar.text()).unwrap_or_else(|error| panic!("{error}\n{}", grammar.text()));
+    let grammar = copying_grammar(&schema, "Say \"good  morning\", in C:\\x .env: ?!");
+    let gbnf = Gbnf::read(grammar.gbnf()).unwrap_or_else(|error| panic!("{error}\n{}", grammar.gbnf()));
     for (text, fits) in [
         (r#"{"text":"Say"}"#, true),
         (r#"{"text":"good morning"}"#, true),
@@ -254,11 +255,11 @@ fn copied_strings_are_words_of_the_text() {
         (r#"{"text":""}"#, false),
         (r#"{"text":"bad"}"#, false),
     ] {
-        assert_eq!(gbnf.matches(text), fits, "{text} in\n{}", grammar.text());
+        assert_eq!(gbnf.matches(text), fits, "{text} in\n{}", grammar.gbnf());
     }
-    assert_eq!(copied(&schema, " ?! "), arguments(&schema));
+    assert_eq!(copying_grammar(&schema, " ?! "), arguments_grammar(&schema));
     let many = (0..MAX_WORDS + 1).map(|n| format!("w{n}")).collect::<Vec<_>>().join(" ");
-    let gbnf = Gbnf::read(copied(&schema, &many).text()).unwrap();
+    let gbnf = Gbnf::read(copying_grammar(&schema, &many).gbnf()).unwrap();
     assert!(gbnf.matches(&format!(r#"{{"text":"w{}"}}"#, MAX_WORDS - 1)));
     assert!(!gbnf.matches(&format!(r#"{{"text":"w{MAX_WORDS}"}}"#)));
 }
@@ -307,15 +308,15 @@ proptest! {
 
     #[test]
     fn whatever_a_grammar_allows_validates(schema in exact(), seed: u64) {
-        let grammar = arguments(&schema);
+        let grammar = arguments_grammar(&schema);
         prop_assert!(grammar.is_of_schema(), "{}", schema);
-        let gbnf = Gbnf::read(grammar.text()).map_err(TestCaseError::fail)?;
-        let compiled = Schema::compile(&schema, "schema").unwrap();
+        let gbnf = Gbnf::read(grammar.gbnf()).map_err(TestCaseError::fail)?;
+        let compiled = CompiledSchema::compile(&schema, "schema").unwrap();
         for turn in 0..4 {
-            let text = gbnf.write(&Dice::new(seed.wrapping_add(turn)));
+            let text = gbnf.write(&SchemaDice::new(seed.wrapping_add(turn)));
             prop_assert!(gbnf.matches(&text) || text.len() > 2_000, "{}", text);
             let value: Value = serde_json::from_str(&text).map_err(|error| TestCaseError::fail(format!("{error}: {text}")))?;
-            let errors = compiled.errors(&value);
+            let errors = compiled.list_errors(&value);
             prop_assert!(errors.is_empty(), "{} does not fit {}: {:?}", text, schema, errors);
         }
     }
@@ -327,18 +328,18 @@ fn tool(name: &str, schema: Value) -> std::sync::Arc<ToolSpec> {
 
 #[test]
 fn calls_name_a_tool_and_then_keep_to_its_schema() {
-    assert!(calls(&[]).is_none());
+    assert!(calls_grammar(&[]).is_none());
     let tools = [
         tool("add", of(json!({ "a": { "type": "integer", "minimum": 0, "maximum": 9 } }), json!(["a"]))),
         tool("odd\"name", of(json!({ "b": { "enum": ["x"] } }), json!(["b"]))),
     ];
-    let grammar = calls(&tools).unwrap();
+    let grammar = calls_grammar(&tools).unwrap();
     assert!(grammar.is_of_schema());
-    let gbnf = Gbnf::read(grammar.text()).unwrap_or_else(|error| panic!("{error}\n{}", grammar.text()));
+    let gbnf = Gbnf::read(grammar.gbnf()).unwrap_or_else(|error| panic!("{error}\n{}", grammar.gbnf()));
     let add = r#"<tool>{"name":"add","arguments":{"a":5}}</tool>"#;
     let odd = r#"<tool>{"name":"odd\"name","arguments":{"b":"x"}}</tool>"#;
     for allowed in [add.to_owned(), format!("{odd}\n{add}"), [add; MAX_CALLS_AT_ONCE].join("\n")] {
-        assert!(gbnf.matches(&allowed), "{allowed}\n{}", grammar.text());
+        assert!(gbnf.matches(&allowed), "{allowed}\n{}", grammar.gbnf());
     }
     for not in [
         r#"<tool>{"name":"add","arguments":{"b":"x"}}</tool>"#.to_owned(),
@@ -359,8 +360,8 @@ fn calls_of_many_large_tools_stay_within_bounds() {
         tool(&format!("tool{at}"), of(json!({ "x": { "enum": names } }), json!(["x"])))
     };
     let tools: Vec<_> = (0..128).map(large).collect();
-    let grammar = calls(&tools).unwrap();
+    let grammar = calls_grammar(&tools).unwrap();
     assert!(!grammar.is_of_schema());
-    assert!(grammar.text().len() < 2 * MAX_CALLS, "{}", grammar.text().len());
-    assert!(Gbnf::read(grammar.text()).is_ok());
+    assert!(grammar.gbnf().len() < 2 * MAX_CALLS, "{}", grammar.gbnf().len());
+    assert!(Gbnf::read(grammar.gbnf()).is_ok());
 }

@@ -10,14 +10,14 @@ use super::{env_file, variables};
 
 /// An upstream, and what is worth knowing of how it was read.
 #[derive(Debug, PartialEq)]
-pub(super) struct Read {
+pub(super) struct ParsedEntry {
     pub(super) details: UpstreamDetails,
     pub(super) remarks: Vec<String>,
 }
 
 /// How the client says that it reaches the server.
 #[derive(PartialEq, Eq)]
-enum Kind {
+enum EntryTransport {
     Stdio,
     Http,
     /// HTTP with two endpoints, from before 2025. Many of these servers have the newer form beside it.
@@ -30,78 +30,81 @@ pub(super) fn is_disabled(entry: &Value) -> bool {
 }
 
 /// Reads one server. Paths count from the folder of the file.
-pub(super) fn read(entry: &Value, folder: &Path) -> Result<Read, String> {
+pub(super) fn parse_entry(entry: &Value, folder: &Path) -> Result<ParsedEntry, String> {
     let members = entry.as_object().ok_or("expected an object with `command` or `url`")?;
     let url = ["url", "serverUrl", "httpUrl"].into_iter().find(|name| members.contains_key(*name));
-    let url = url.map(|name| plain(members, name)).transpose()?.flatten();
-    let (kind, mut remarks) = (kind(members, url.is_some())?, Vec::new());
+    let url = url.map(|name| plain_text(members, name)).transpose()?.flatten();
+    let (kind, mut remarks) = (entry_transport(members, url.is_some())?, Vec::new());
     let mut details = match kind {
-        Kind::Stdio => command(members, folder)?,
-        Kind::Http | Kind::Sse => {
-            if kind == Kind::Sse || url.as_deref().is_some_and(|url| url.ends_with("/sse")) {
+        EntryTransport::Stdio => command_details(members, folder)?,
+        EntryTransport::Http | EntryTransport::Sse => {
+            if kind == EntryTransport::Sse || url.as_deref().is_some_and(|url| url.ends_with("/sse")) {
                 remarks.push("SSE servers are of an older kind; it is tried as Streamable HTTP".to_owned());
             }
-            over_http(members, url)?
+            http_details(members, url)?
         }
     };
-    details.include = texts(members, &["includeTools", "tools"])?;
-    details.exclude = texts(members, &["excludeTools", "disabledTools"])?;
+    details.include = text_list(members, &["includeTools", "tools"])?;
+    details.exclude = text_list(members, &["excludeTools", "disabledTools"])?;
     match details.problems().as_slice() {
-        [] => Ok(Read { details, remarks }),
+        [] => Ok(ParsedEntry { details, remarks }),
         problems => Err(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
     }
 }
 
-fn kind(members: &Map<String, Value>, has_url: bool) -> Result<Kind, String> {
-    match plain(members, "type")?.as_deref() {
-        Some("stdio" | "local") => Ok(Kind::Stdio),
-        Some("http" | "streamable-http" | "streamableHttp") => Ok(Kind::Http),
-        Some("sse") => Ok(Kind::Sse),
+fn entry_transport(members: &Map<String, Value>, has_url: bool) -> Result<EntryTransport, String> {
+    match plain_text(members, "type")?.as_deref() {
+        Some("stdio" | "local") => Ok(EntryTransport::Stdio),
+        Some("http" | "streamable-http" | "streamableHttp") => Ok(EntryTransport::Http),
+        Some("sse") => Ok(EntryTransport::Sse),
         Some(other) => Err(format!("`type`: `{other}` is not known; expected stdio, http or sse")),
-        None if has_url => Ok(Kind::Http),
-        None => Ok(Kind::Stdio),
+        None if has_url => Ok(EntryTransport::Http),
+        None => Ok(EntryTransport::Stdio),
     }
 }
 
-fn command(members: &Map<String, Value>, folder: &Path) -> Result<UpstreamDetails, String> {
-    let mut env = match plain(members, "envFile")? {
-        Some(path) => env_file::read(folder, &path).map_err(|why| format!("`envFile`: {why}"))?,
+fn command_details(members: &Map<String, Value>, folder: &Path) -> Result<UpstreamDetails, String> {
+    let mut env = match plain_text(members, "envFile")? {
+        Some(path) => env_file::read_env_file(folder, &path).map_err(|why| format!("`envFile`: {why}"))?,
         None => BTreeMap::new(),
     };
-    env.extend(pairs(members, "env")?);
-    let args = texts(members, &["args"])?.into_iter().map(variables::plain).collect::<Result<_, _>>();
+    env.extend(text_map(members, "env")?);
+    let args =
+        text_list(members, &["args"])?.into_iter().map(variables::reject_variables).collect::<Result<_, _>>();
     Ok(UpstreamDetails {
-        command: Some(plain(members, "command")?.ok_or("`command` or `url` is missing")?),
+        command: Some(plain_text(members, "command")?.ok_or("`command` or `url` is missing")?),
         args: args.map_err(|why| format!("`args`: {why}"))?,
         env,
-        cwd: plain(members, "cwd")?,
+        cwd: plain_text(members, "cwd")?,
         ..UpstreamDetails::default()
     })
 }
 
-fn over_http(members: &Map<String, Value>, url: Option<String>) -> Result<UpstreamDetails, String> {
+fn http_details(members: &Map<String, Value>, url: Option<String>) -> Result<UpstreamDetails, String> {
     let mut details = UpstreamDetails {
         url: Some(url.ok_or("`url` is missing")?),
-        headers: pairs(members, "headers")?,
+        headers: text_map(members, "headers")?,
         ..UpstreamDetails::default()
     };
     // Both forms are about a client that was registered by hand.
     if let Some(oauth) = members.get("oauth").and_then(Value::as_object) {
         details.auth = UpstreamAuth::OAuth;
-        details.client_id = plain(oauth, "clientId")?;
+        details.client_id = plain_text(oauth, "clientId")?;
         let scopes = oauth.get("scopes").and_then(Value::as_str).unwrap_or_default();
         details.scopes = scopes.split_whitespace().map(str::to_owned).collect();
     } else if let Some(auth) = members.get("auth").and_then(Value::as_object) {
         details.auth = UpstreamAuth::OAuth;
-        details.client_id = plain(auth, "CLIENT_ID")?;
-        let secret = text(auth, "CLIENT_SECRET")?.map(|secret| variables::for_server(&secret)).transpose();
+        details.client_id = plain_text(auth, "CLIENT_ID")?;
+        let secret = optional_text(auth, "CLIENT_SECRET")?
+            .map(|secret| variables::to_server_variables(&secret))
+            .transpose();
         details.client_secret = secret.map_err(|why| format!("`auth.CLIENT_SECRET`: {why}"))?;
-        details.scopes = texts(auth, &["scopes"])?;
+        details.scopes = text_list(auth, &["scopes"])?;
     }
     Ok(details)
 }
 
-fn text(members: &Map<String, Value>, name: &str) -> Result<Option<String>, String> {
+fn optional_text(members: &Map<String, Value>, name: &str) -> Result<Option<String>, String> {
     match members.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
@@ -110,13 +113,13 @@ fn text(members: &Map<String, Value>, name: &str) -> Result<Option<String>, Stri
 }
 
 /// A text in which no variable may stand.
-fn plain(members: &Map<String, Value>, name: &str) -> Result<Option<String>, String> {
-    let text = text(members, name)?.map(variables::plain).transpose();
+fn plain_text(members: &Map<String, Value>, name: &str) -> Result<Option<String>, String> {
+    let text = optional_text(members, name)?.map(variables::reject_variables).transpose();
     text.map_err(|why| format!("`{name}`: {why}"))
 }
 
 /// The texts of all lists with these names.
-fn texts(members: &Map<String, Value>, names: &[&str]) -> Result<Vec<String>, String> {
+fn text_list(members: &Map<String, Value>, names: &[&str]) -> Result<Vec<String>, String> {
     let mut all = Vec::new();
     for name in names {
         let wrong = || format!("`{name}`: expected a list of texts");
@@ -134,7 +137,7 @@ fn texts(members: &Map<String, Value>, names: &[&str]) -> Result<Vec<String>, St
 }
 
 /// Names and values; the values may name the environment.
-fn pairs(members: &Map<String, Value>, name: &str) -> Result<BTreeMap<String, String>, String> {
+fn text_map(members: &Map<String, Value>, name: &str) -> Result<BTreeMap<String, String>, String> {
     let mut all = BTreeMap::new();
     let pairs = match members.get(name) {
         None | Some(Value::Null) => return Ok(all),
@@ -148,7 +151,7 @@ fn pairs(members: &Map<String, Value>, name: &str) -> Result<BTreeMap<String, St
             Value::Null => continue,
             Value::Array(_) | Value::Object(_) => return Err(format!("`{name}.{key}`: expected a text")),
         };
-        let value = variables::for_server(&value).map_err(|why| format!("`{name}.{key}`: {why}"))?;
+        let value = variables::to_server_variables(&value).map_err(|why| format!("`{name}.{key}`: {why}"))?;
         all.insert(key.clone(), value);
     }
     Ok(all)
@@ -160,8 +163,8 @@ mod tests {
 
     use super::*;
 
-    fn read_one(entry: &Value) -> Result<Read, String> {
-        read(entry, Path::new("."))
+    fn read_one(entry: &Value) -> Result<ParsedEntry, String> {
+        parse_entry(entry, Path::new("."))
     }
 
     fn details(entry: &Value) -> Value {
@@ -228,7 +231,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(".env"), "A=file\nB=file\n").unwrap();
         let entry = json!({ "command": "x", "envFile": ".env", "env": { "B": "entry" } });
-        let env = read(&entry, folder.path()).unwrap().details.env;
+        let env = parse_entry(&entry, folder.path()).unwrap().details.env;
         assert_eq!((env["A"].as_str(), env["B"].as_str()), ("file", "entry"));
     }
 

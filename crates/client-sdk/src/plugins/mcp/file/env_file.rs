@@ -2,28 +2,28 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use super::{bounded, variables::is_name};
+use super::{read_bounded, variables::is_variable_name};
 
 /// Largest file, in bytes.
 const MAX_ENV_FILE_BYTES: usize = 64 * 1024;
 
 /// Reads a file; its path counts from the folder of the client's file.
-pub(super) fn read(folder: &Path, path: &str) -> Result<BTreeMap<String, String>, String> {
-    let text = bounded(&folder.join(path), MAX_ENV_FILE_BYTES).map_err(|error| error.to_string())?;
-    parse(&text).map_err(|why| format!("{path}: {why}"))
+pub(super) fn read_env_file(folder: &Path, path: &str) -> Result<BTreeMap<String, String>, String> {
+    let text = read_bounded(&folder.join(path), MAX_ENV_FILE_BYTES).map_err(|error| error.to_string())?;
+    parse_env(&text).map_err(|why| format!("{path}: {why}"))
 }
 
-fn parse(text: &str) -> Result<BTreeMap<String, String>, String> {
+fn parse_env(text: &str) -> Result<BTreeMap<String, String>, String> {
     let lines = text.lines().enumerate().map(|(number, line)| (number + 1, line.trim()));
     let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-    lines.map(|(number, line)| pair(line).map_err(|why| format!("line {number}: {why}"))).collect()
+    lines.map(|(number, line)| parse_env_line(line).map_err(|why| format!("line {number}: {why}"))).collect()
 }
 
-fn pair(line: &str) -> Result<(String, String), String> {
+fn parse_env_line(line: &str) -> Result<(String, String), String> {
     let line = line.strip_prefix("export ").unwrap_or(line);
     let (name, value) = line.split_once('=').ok_or("expected NAME=value")?;
     let (name, value) = (name.trim(), value.trim());
-    if !is_name(name) {
+    if !is_variable_name(name) {
         return Err(format!("`{name}` is no name of a variable"));
     }
     let quoted = |quote: char| value.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
@@ -57,7 +57,7 @@ mod tests {
             ("G", "a#b"),
         ];
         let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        assert_eq!(parse(text).unwrap(), BTreeMap::from(expected));
+        assert_eq!(parse_env(text).unwrap(), BTreeMap::from(expected));
     }
 
     #[test]
@@ -67,12 +67,12 @@ mod tests {
             ("1A=x", "line 1: `1A` is no name"),
             ("A=${B}", "names another variable"),
         ] {
-            let refused = parse(text).unwrap_err();
+            let refused = parse_env(text).unwrap_err();
             assert!(refused.contains(words), "{refused}");
         }
         let folder = tempfile::tempdir().unwrap();
-        assert!(read(folder.path(), ".env").unwrap_err().contains("cannot read"));
+        assert!(read_env_file(folder.path(), ".env").unwrap_err().contains("cannot read"));
         std::fs::write(folder.path().join(".env"), "#".repeat(MAX_ENV_FILE_BYTES + 1)).unwrap();
-        assert!(read(folder.path(), ".env").unwrap_err().contains("larger than"));
+        assert!(read_env_file(folder.path(), ".env").unwrap_err().contains("larger than"));
     }
 }

@@ -3,7 +3,7 @@
 use std::{iter::Peekable, str::Chars};
 
 /// The text as JSON. What goes is replaced by spaces, so the places in error messages stay right.
-pub(super) fn to_json(text: &str) -> String {
+pub(super) fn strip_comments(text: &str) -> String {
     let (mut json, mut chars, mut comma) = (String::with_capacity(text.len()), text.chars().peekable(), None);
     while let Some(c) = chars.next() {
         match (c, chars.peek()) {
@@ -15,7 +15,7 @@ pub(super) fn to_json(text: &str) -> String {
             ('/', Some('/')) => {
                 json.push(' ');
                 while let Some(c) = chars.next_if(|c| *c != '\n') {
-                    json.push(blank(c));
+                    json.push(to_blank(c));
                 }
             }
             ('/', Some('*')) => {
@@ -45,7 +45,7 @@ pub(super) fn to_json(text: &str) -> String {
     json
 }
 
-fn blank(c: char) -> char {
+fn to_blank(c: char) -> char {
     if c == '\n' { '\n' } else { ' ' }
 }
 
@@ -63,10 +63,10 @@ fn copy_string(chars: &mut Peekable<Chars<'_>>, json: &mut String) {
 
 /// The rest of a block comment, from its star on.
 fn blank_block(chars: &mut Peekable<Chars<'_>>, json: &mut String) {
-    json.extend(chars.next().map(blank));
+    json.extend(chars.next().map(to_blank));
     let mut star = false;
     for c in chars.by_ref() {
-        json.push(blank(c));
+        json.push(to_blank(c));
         if star && c == '/' {
             return;
         }
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Value, serde_json::Error> {
-        serde_json::from_str(&to_json(text))
+        serde_json::from_str(&strip_comments(text))
     }
 
     #[test]
@@ -100,7 +100,7 @@ mod tests {
             r#"["\\\"//"]"#,
             "[\"ü//€\"]",
         ] {
-            assert_eq!(to_json(text), text);
+            assert_eq!(strip_comments(text), text);
         }
     }
 

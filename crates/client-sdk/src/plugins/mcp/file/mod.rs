@@ -1,7 +1,7 @@
 //! The files in which MCP clients keep their servers: `mcpServers` (Claude, Cursor, Windsurf and most others) and
 //! `servers` (VS Code), as JSON with comments. One server that cannot be taken over does not stop the others.
 //!
-//! [`open`] gives them as upstreams, as a Toolyard server takes them; [`servers`] makes servers for a
+//! [`read_entries`] gives them as upstreams, as a Toolyard server takes them; [`read_servers`] makes servers for a
 //! [`Bridge`](super::Bridge) of them.
 
 mod entry;
@@ -18,10 +18,10 @@ use std::{
 use serde_json::{Map, Value};
 use toolyard_protocol::{
     Problem,
-    upstream::{MAX_ID_CHARS, UpstreamAuth, UpstreamDetails, package_of},
+    upstream::{MAX_ID_CHARS, UpstreamAuth, UpstreamDetails, upstream_package},
 };
 
-use super::{Environment, McpReach, McpServer};
+use super::{EnvLookup, McpReach, McpServer};
 
 /// Largest file, in bytes.
 const MAX_CLIENT_FILE_BYTES: usize = 1024 * 1024;
@@ -30,27 +30,27 @@ const MAX_SERVERS: usize = 256;
 
 /// A server of the file.
 #[derive(Debug, PartialEq)]
-pub struct Entry {
+pub struct FileEntry {
     /// As the client calls it.
     pub name: String,
     /// What became of it.
-    pub found: Found,
+    pub outcome: EntryOutcome,
 }
 
 /// What became of a server.
 #[derive(Debug, PartialEq)]
-pub enum Found {
+pub enum EntryOutcome {
     /// It can be taken over.
-    Upstream(Box<Upstream>),
+    Upstream(Box<FileUpstream>),
     /// The client has it switched off.
     Disabled,
     /// It cannot be taken over, and why.
-    Bad(String),
+    Rejected(String),
 }
 
 /// A server that can be taken over.
 #[derive(Debug, PartialEq)]
-pub struct Upstream {
+pub struct FileUpstream {
     /// Its name, folded to what an id may be.
     pub id: String,
     /// How it is reached. `${NAME}` in the values of `env` and `headers` stands for a variable of the environment.
@@ -61,7 +61,7 @@ pub struct Upstream {
 
 /// Why a file cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum FileError {
+pub enum ClientFileError {
     /// The system said no.
     #[error("cannot read {}: {error}", file.display())]
     Unreadable {
@@ -90,7 +90,7 @@ pub enum FileError {
 
 /// The servers of a file, for a bridge.
 #[derive(Debug)]
-pub struct Servers {
+pub struct FileServers {
     /// Those that can be used.
     pub servers: Vec<McpServer>,
     /// What is worth knowing: the name of a server, and why it is left out or what is special about it.
@@ -98,19 +98,19 @@ pub struct Servers {
 }
 
 /// Reads a file. Variables of the environment that it names are filled in.
-pub fn servers(path: &Path, environment: &Environment) -> Result<Servers, FileError> {
-    let mut all = Servers { servers: Vec::new(), remarks: Vec::new() };
-    for Entry { name, found } in open(path)? {
+pub fn read_servers(path: &Path, environment: &EnvLookup) -> Result<FileServers, ClientFileError> {
+    let mut all = FileServers { servers: Vec::new(), remarks: Vec::new() };
+    for FileEntry { name, outcome: found } in read_entries(path)? {
         let upstream = match found {
-            Found::Disabled => continue,
-            Found::Bad(why) => {
+            EntryOutcome::Disabled => continue,
+            EntryOutcome::Rejected(why) => {
                 all.remarks.push((name, why));
                 continue;
             }
-            Found::Upstream(upstream) => *upstream,
+            EntryOutcome::Upstream(upstream) => *upstream,
         };
         all.remarks.extend(upstream.remarks.into_iter().map(|remark| (name.clone(), remark)));
-        match server(&name, upstream.details, environment) {
+        match to_mcp_server(&name, upstream.details, environment) {
             Ok(server) => all.servers.push(server),
             Err(why) => all.remarks.push((name, why)),
         }
@@ -118,12 +118,13 @@ pub fn servers(path: &Path, environment: &Environment) -> Result<Servers, FileEr
     Ok(all)
 }
 
-fn server(name: &str, details: UpstreamDetails, environment: &Environment) -> Result<McpServer, String> {
+fn to_mcp_server(name: &str, details: UpstreamDetails, environment: &EnvLookup) -> Result<McpServer, String> {
     if details.auth == UpstreamAuth::OAuth {
         return Err("it has to be authorized in a browser, which the bridge does not do".to_owned());
     }
     let filled = |values: std::collections::BTreeMap<String, String>| {
-        let fill = |(key, value): (String, String)| Ok((key, variables::filled(&value, environment)?));
+        let fill =
+            |(key, value): (String, String)| Ok((key, variables::fill_variables(&value, environment)?));
         values.into_iter().map(fill).collect::<Result<_, String>>()
     };
     let reach = match (details.url, details.command) {
@@ -139,38 +140,44 @@ fn server(name: &str, details: UpstreamDetails, environment: &Environment) -> Re
 }
 
 /// Reads a file.
-pub fn open(path: &Path) -> Result<Vec<Entry>, FileError> {
-    let text = bounded(path, MAX_CLIENT_FILE_BYTES)?;
+pub fn read_entries(path: &Path) -> Result<Vec<FileEntry>, ClientFileError> {
+    let text = read_bounded(path, MAX_CLIENT_FILE_BYTES)?;
     let folder = path.parent().map(PathBuf::from).unwrap_or_default();
-    parse(&text, &folder).map_err(|problem| FileError::Problem { file: path.to_owned(), problem })
+    parse_entries(&text, &folder)
+        .map_err(|problem| ClientFileError::Problem { file: path.to_owned(), problem })
 }
 
 /// A whole file of at most so many bytes.
-fn bounded(path: &Path, limit: usize) -> Result<String, FileError> {
-    let unreadable = |error| FileError::Unreadable { file: path.to_owned(), error };
+fn read_bounded(path: &Path, limit: usize) -> Result<String, ClientFileError> {
+    let unreadable = |error| ClientFileError::Unreadable { file: path.to_owned(), error };
     let file = std::fs::File::open(path).map_err(unreadable)?;
     let mut text = String::new();
     // One byte more than allowed tells a file that is too large from one that just fits.
     file.take(limit as u64 + 1).read_to_string(&mut text).map_err(unreadable)?;
-    if text.len() > limit { Err(FileError::TooLarge { file: path.to_owned(), limit }) } else { Ok(text) }
+    if text.len() > limit {
+        Err(ClientFileError::TooLarge { file: path.to_owned(), limit })
+    } else {
+        Ok(text)
+    }
 }
 
-fn parse(text: &str, folder: &Path) -> Result<Vec<Entry>, Problem> {
-    let document: Value = serde_json::from_str(&jsonc::to_json(text))
+fn parse_entries(text: &str, folder: &Path) -> Result<Vec<FileEntry>, Problem> {
+    let document: Value = serde_json::from_str(&jsonc::strip_comments(text))
         .map_err(|error| Problem::new("", format!("not JSON: {error}")))?;
-    let servers = servers_of(&document)?;
+    let servers = find_servers(&document)?;
     if servers.len() > MAX_SERVERS {
         return Err(Problem::new("", format!("{} servers; at most {MAX_SERVERS}", servers.len())));
     }
     let mut taken = HashMap::new();
-    let entries = servers
-        .into_iter()
-        .map(|(name, server)| Entry { name: name.clone(), found: found(name, server, folder, &mut taken) });
+    let entries = servers.into_iter().map(|(name, server)| FileEntry {
+        name: name.clone(),
+        outcome: entry_outcome(name, server, folder, &mut taken),
+    });
     Ok(entries.collect())
 }
 
 /// Every server, wherever the file keeps them. `mcp` is where VS Code's settings have them.
-fn servers_of(document: &Value) -> Result<Vec<(&String, &Value)>, Problem> {
+fn find_servers(document: &Value) -> Result<Vec<(&String, &Value)>, Problem> {
     let places = [
         ("mcpServers", document.get("mcpServers")),
         ("servers", document.get("servers")),
@@ -191,21 +198,28 @@ fn servers_of(document: &Value) -> Result<Vec<(&String, &Value)>, Problem> {
     Ok(found.into_iter().flatten().collect())
 }
 
-fn found(name: &str, server: &Value, folder: &Path, taken: &mut HashMap<String, String>) -> Found {
+fn entry_outcome(
+    name: &str,
+    server: &Value,
+    folder: &Path,
+    taken: &mut HashMap<String, String>,
+) -> EntryOutcome {
     if entry::is_disabled(server) {
-        return Found::Disabled;
+        return EntryOutcome::Disabled;
     }
-    let Some(id) = folded(name) else {
-        return Found::Bad("its name has none of a-z and 0-9 in it, so no id can be made of it".to_owned());
+    let Some(id) = fold_id(name) else {
+        return EntryOutcome::Rejected(
+            "its name has none of a-z and 0-9 in it, so no id can be made of it".to_owned(),
+        );
     };
-    match entry::read(server, folder) {
-        Err(why) => Found::Bad(why),
-        Ok(entry::Read { mut details, remarks }) => {
+    match entry::parse_entry(server, folder) {
+        Err(why) => EntryOutcome::Rejected(why),
+        Ok(entry::ParsedEntry { mut details, remarks }) => {
             match taken.entry(id.clone()) {
                 MapEntry::Vacant(place) => drop(place.insert(name.to_owned())),
                 MapEntry::Occupied(other) => {
                     let other = other.get();
-                    return Found::Bad(format!(
+                    return EntryOutcome::Rejected(format!(
                         "its id is {id}, and so is that of `{other}`; rename one of them"
                     ));
                 }
@@ -213,13 +227,13 @@ fn found(name: &str, server: &Value, folder: &Path, taken: &mut HashMap<String, 
             if id != name {
                 details.name = name.to_owned();
             }
-            Found::Upstream(Box::new(Upstream { id, details, remarks }))
+            EntryOutcome::Upstream(Box::new(FileUpstream { id, details, remarks }))
         }
     }
 }
 
 /// A name as an id: small letters, digits, `.`, `_` and `-`, beginning with a letter or digit.
-fn folded(name: &str) -> Option<String> {
+fn fold_id(name: &str) -> Option<String> {
     let mut id = String::new();
     for c in name.chars().map(|c| c.to_ascii_lowercase()) {
         let fits = c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
@@ -231,23 +245,23 @@ fn folded(name: &str) -> Option<String> {
         }
     }
     let id = id.trim_end_matches(['.', '_', '-']);
-    package_of(id).is_ok().then(|| id.to_owned())
+    upstream_package(id).is_ok().then(|| id.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Vec<Entry>, Problem> {
-        parse(text, Path::new("."))
+    fn read(text: &str) -> Result<Vec<FileEntry>, Problem> {
+        parse_entries(text, Path::new("."))
     }
 
     fn told(text: &str) -> Vec<(String, String)> {
-        let told = |entry: Entry| {
-            let found = match entry.found {
-                Found::Upstream(upstream) => upstream.id,
-                Found::Disabled => "off".to_owned(),
-                Found::Bad(why) => format!("bad: {why}"),
+        let told = |entry: FileEntry| {
+            let found = match entry.outcome {
+                EntryOutcome::Upstream(upstream) => upstream.id,
+                EntryOutcome::Disabled => "off".to_owned(),
+                EntryOutcome::Rejected(why) => format!("bad: {why}"),
             };
             (entry.name, found)
         };
@@ -279,9 +293,9 @@ mod tests {
         assert_eq!((found("Git Hub"), found("off"), found("last")), ("git-hub", "off", "last"));
         assert!(found("git/hub").contains("its id is git-hub, and so is that of `Git Hub`"));
         assert!(found("???").contains("no id can be made") && found("bad").starts_with("bad: "));
-        let names = read(text).unwrap().into_iter().filter_map(|entry| match entry.found {
-            Found::Upstream(upstream) => Some((upstream.id, upstream.details.name)),
-            Found::Disabled | Found::Bad(_) => None,
+        let names = read(text).unwrap().into_iter().filter_map(|entry| match entry.outcome {
+            EntryOutcome::Upstream(upstream) => Some((upstream.id, upstream.details.name)),
+            EntryOutcome::Disabled | EntryOutcome::Rejected(_) => None,
         });
         let names: HashMap<String, String> = names.collect();
         assert_eq!((names["git-hub"].as_str(), names["last"].as_str()), ("Git Hub", ""));
@@ -297,11 +311,11 @@ mod tests {
             ("Ärger", "rger"),
             ("a  -  b", "a-b"),
         ] {
-            assert_eq!(folded(name).as_deref(), Some(id), "{name}");
+            assert_eq!(fold_id(name).as_deref(), Some(id), "{name}");
         }
-        assert_eq!(folded(&"x".repeat(100)).unwrap().len(), MAX_ID_CHARS);
-        assert_eq!(folded(&format!("{}-b", "a".repeat(MAX_ID_CHARS - 1))).unwrap().len(), MAX_ID_CHARS - 1);
-        assert_eq!((folded(""), folded("日本")), (None, None));
+        assert_eq!(fold_id(&"x".repeat(100)).unwrap().len(), MAX_ID_CHARS);
+        assert_eq!(fold_id(&format!("{}-b", "a".repeat(MAX_ID_CHARS - 1))).unwrap().len(), MAX_ID_CHARS - 1);
+        assert_eq!((fold_id(""), fold_id("日本")), (None, None));
     }
 
     #[test]
@@ -325,8 +339,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mcp.json");
         std::fs::write(&path, " ".repeat(MAX_CLIENT_FILE_BYTES + 1)).unwrap();
-        assert!(matches!(open(&path), Err(FileError::TooLarge { .. })));
-        assert!(matches!(open(&folder.path().join("none")), Err(FileError::Unreadable { .. })));
+        assert!(matches!(read_entries(&path), Err(ClientFileError::TooLarge { .. })));
+        assert!(matches!(read_entries(&folder.path().join("none")), Err(ClientFileError::Unreadable { .. })));
     }
 
     #[test]
@@ -343,9 +357,8 @@ mod tests {
             "bad": {}
         }}"#;
         std::fs::write(&path, text).unwrap();
-        let environment: Environment =
-            std::sync::Arc::new(|name| (name == "TOKEN").then(|| "t0k".to_owned()));
-        let Servers { servers, remarks } = servers(&path, &environment).unwrap();
+        let environment: EnvLookup = std::sync::Arc::new(|name| (name == "TOKEN").then(|| "t0k".to_owned()));
+        let FileServers { servers, remarks } = read_servers(&path, &environment).unwrap();
         let found = |name: &str| servers.iter().find(|server| server.name == name);
         let McpReach::Command { command, args, env, cwd } = &found("run").unwrap().reach else {
             panic!("a command")

@@ -1,6 +1,6 @@
 //! `${…}` in the files of clients, in the words of a Toolyard server.
 
-use super::Environment;
+use super::EnvLookup;
 
 /// Variables that editors fill in themselves and that look like names of the environment.
 const OF_EDITORS: [&str; 7] = [
@@ -14,13 +14,13 @@ const OF_EDITORS: [&str; 7] = [
 ];
 
 /// The text with every `${env:NAME}` as `${NAME}`: the server fills those in from its own environment.
-pub(super) fn for_server(text: &str) -> Result<String, String> {
+pub(super) fn to_server_variables(text: &str) -> Result<String, String> {
     let (mut whole, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once("${") {
         let (inside, after) = after.split_once('}').ok_or("`${` has no closing `}`")?;
         whole.push_str(before);
         whole.push_str("${");
-        whole.push_str(environment(inside)?);
+        whole.push_str(variable_name(inside)?);
         whole.push('}');
         rest = after;
     }
@@ -29,7 +29,7 @@ pub(super) fn for_server(text: &str) -> Result<String, String> {
 }
 
 /// The text with every `${NAME}` replaced by what the environment has.
-pub(super) fn filled(text: &str, environment: &Environment) -> Result<String, String> {
+pub(super) fn fill_variables(text: &str, environment: &EnvLookup) -> Result<String, String> {
     let (mut whole, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once("${") {
         let (name, after) = after.split_once('}').ok_or("`${` has no closing `}`")?;
@@ -42,12 +42,12 @@ pub(super) fn filled(text: &str, environment: &Environment) -> Result<String, St
 }
 
 /// The text, if it names no variable: the server fills them in only in headers and in the environment.
-pub(super) fn plain(text: String) -> Result<String, String> {
+pub(super) fn reject_variables(text: String) -> Result<String, String> {
     match text.split_once("${") {
         None => Ok(text),
         Some((_, after)) => {
             let inside = after.split('}').next().unwrap_or_default();
-            environment(inside)?;
+            variable_name(inside)?;
             Err(format!(
                 "`${{{inside}}}` is only filled in in `headers` and `env`; write the value here instead"
             ))
@@ -56,7 +56,7 @@ pub(super) fn plain(text: String) -> Result<String, String> {
 }
 
 /// The name of a variable of the environment.
-fn environment(inside: &str) -> Result<&str, String> {
+fn variable_name(inside: &str) -> Result<&str, String> {
     if inside.starts_with("input:") {
         return Err(format!(
             "`${{{inside}}}` asks whoever sits at the editor, and a server has nobody to ask; put the value into the \
@@ -68,13 +68,13 @@ fn environment(inside: &str) -> Result<&str, String> {
     }
     let name = inside.strip_prefix("env:").unwrap_or(inside);
     let of_editor = name.len() == inside.len() && OF_EDITORS.contains(&name);
-    if of_editor || !is_name(name) {
+    if of_editor || !is_variable_name(name) {
         return Err(format!("`${{{inside}}}` is known to an editor only; write the value"));
     }
     Ok(name)
 }
 
-pub(super) fn is_name(text: &str) -> bool {
+pub(super) fn is_variable_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
@@ -85,10 +85,10 @@ mod tests {
 
     #[test]
     fn both_ways_to_name_the_environment_become_one() {
-        assert_eq!(for_server("Bearer ${env:TOKEN}").unwrap(), "Bearer ${TOKEN}");
-        assert_eq!(for_server("${A}-${env:B_2}-$C").unwrap(), "${A}-${B_2}-$C");
-        assert_eq!(for_server("${env:cwd}").unwrap(), "${cwd}");
-        assert_eq!(for_server("no {} $x").unwrap(), "no {} $x");
+        assert_eq!(to_server_variables("Bearer ${env:TOKEN}").unwrap(), "Bearer ${TOKEN}");
+        assert_eq!(to_server_variables("${A}-${env:B_2}-$C").unwrap(), "${A}-${B_2}-$C");
+        assert_eq!(to_server_variables("${env:cwd}").unwrap(), "${cwd}");
+        assert_eq!(to_server_variables("no {} $x").unwrap(), "no {} $x");
     }
 
     #[test]
@@ -103,15 +103,15 @@ mod tests {
             ("${}", "editor only"),
             ("${A", "closing"),
         ] {
-            let refused = for_server(text).unwrap_err();
+            let refused = to_server_variables(text).unwrap_err();
             assert!(refused.contains(words), "{text}: {refused}");
         }
     }
 
     #[test]
     fn other_places_take_no_variables() {
-        assert_eq!(plain("$HOME {x}".to_owned()).unwrap(), "$HOME {x}");
-        assert!(plain("${env:HOME}/x".to_owned()).unwrap_err().contains("write the value here"));
-        assert!(plain("${input:x}".to_owned()).unwrap_err().contains("nobody to ask"));
+        assert_eq!(reject_variables("$HOME {x}".to_owned()).unwrap(), "$HOME {x}");
+        assert!(reject_variables("${env:HOME}/x".to_owned()).unwrap_err().contains("write the value here"));
+        assert!(reject_variables("${input:x}".to_owned()).unwrap_err().contains("nobody to ask"));
     }
 }

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{session::Layout, stream::SubscriptionSet};
 
-fn sender() -> Sender {
-    Sender {
+fn sender() -> AppSender {
+    AppSender {
         package_name: "com.example.todo".parse().unwrap(),
         session_id: "ada.lovelace@example.com-com.example.todo".parse().unwrap(),
     }
@@ -32,7 +32,7 @@ fn real_messages_come_back_as_they_went() {
         if came["sessionId"] == "" {
             came["sessionId"] = json!(sender().session_id);
         }
-        let read = FromApp::read(text).unwrap();
+        let read = FromApp::parse(text).unwrap();
         assert!(!matches!(read, FromApp::Unknown { .. }), "{text}");
         let timestamp = came["timestamp"].as_str().unwrap_or_default().to_owned();
         let written: Value = serde_json::from_str(&read.to_text(&sender(), &timestamp)).unwrap();
@@ -59,7 +59,7 @@ fn every_type_is_written_as_it_is_read() {
         json!({ "type": "ping" }),
         json!({ "type": "app_room_join" }),
     ] {
-        let read = FromApp::read(&message.to_string()).unwrap();
+        let read = FromApp::parse(&message.to_string()).unwrap();
         assert_eq!(serde_json::to_value(&read).unwrap(), message);
         assert_eq!(serde_json::from_value::<FromApp>(message.clone()).unwrap(), read);
         let unknown = matches!(read, FromApp::Unknown { .. });
@@ -70,7 +70,7 @@ fn every_type_is_written_as_it_is_read() {
 #[test]
 fn an_init_may_leave_out_the_session_and_never_shows_its_key() {
     let text = r#"{"type":"tpa_connection_init","packageName":"com.example.todo","apiKey":"example-api-key","sdkVersion":"3.0.0-hono.8","timestamp":1767323045678}"#;
-    let read = FromApp::read(text).unwrap();
+    let read = FromApp::parse(text).unwrap();
     assert!(!format!("{read:?}").contains("example-api-key"));
     let FromApp::ConnectionInit(init) = read else { panic!() };
     assert_eq!((init.session_id, init.api_key.expose()), (None, "example-api-key"));
@@ -79,7 +79,7 @@ fn an_init_may_leave_out_the_session_and_never_shows_its_key() {
 
 #[test]
 fn what_is_wrong_is_named() {
-    let told = |text: &str| FromApp::read(text).unwrap_err().to_string();
+    let told = |text: &str| FromApp::parse(text).unwrap_err().to_string();
     assert!(
         told(r#"{"type":"tpa_connection_init","packageName":"com.ex"}"#).contains("missing field `apiKey`")
     );
@@ -99,7 +99,7 @@ fn what_is_wrong_is_named() {
 #[test]
 fn unknown_layouts_pass() {
     let FromApp::DisplayEvent(event) =
-        FromApp::read(r#"{"type":"display_event","view":"main","layout":{"layoutType":"new","x":1}}"#)
+        FromApp::parse(r#"{"type":"display_event","view":"main","layout":{"layoutType":"new","x":1}}"#)
             .unwrap()
     else {
         panic!()
@@ -111,15 +111,15 @@ fn unknown_layouts_pass() {
 fn a_long_list_of_subscriptions_is_cut_while_it_is_read() {
     let list = vec!["button_press"; 10 * MAX_SUBSCRIPTIONS];
     let text = json!({ "type": "subscription_update", "subscriptions": list, "late": true }).to_string();
-    let FromApp::SubscriptionUpdate(update) = FromApp::read(&text).unwrap() else { panic!() };
+    let FromApp::SubscriptionUpdate(update) = FromApp::parse(&text).unwrap() else { panic!() };
     assert_eq!(update.subscriptions.len(), MAX_SUBSCRIPTIONS + 1);
-    assert_eq!(SubscriptionSet::read(&update.subscriptions).1.len(), 1);
+    assert_eq!(SubscriptionSet::parse(&update.subscriptions).1.len(), 1);
 }
 
 #[test]
 fn a_message_is_of_the_kind_that_its_type_says() {
     for text in REAL {
         let named: Value = serde_json::from_str(text).unwrap();
-        assert_eq!(FromApp::read(text).unwrap().kind().as_str(), named["type"], "{text}");
+        assert_eq!(FromApp::parse(text).unwrap().kind().as_str(), named["type"], "{text}");
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::device::profile;
+use crate::device::find_profile;
 
 /// Taken by a real app.
 const REAL: [&str; 9] = [
@@ -21,23 +21,23 @@ const REAL: [&str; 9] = [
 #[test]
 fn real_messages_come_back_byte_for_byte() {
     for text in REAL {
-        assert_eq!(ToApp::read(text).unwrap().to_text(), text);
+        assert_eq!(ToApp::parse(text).unwrap().to_text(), text);
     }
 }
 
 #[test]
 fn the_whole_ack_of_a_real_run() {
-    let g1 = profile("Even Realities G1").unwrap();
+    let g1 = find_profile("Even Realities G1").unwrap();
     let text = format!(
         r#"{{"type":"tpa_connection_ack","sessionId":"ada.lovelace@example.com-com.example.todo","userId":"ada.lovelace@example.com","settings":[{{"type":"toggle","key":"loud","label":"Loud","defaultValue":false,"value":true}}],"mentraosSettings":{{"metricSystemEnabled":false,"brightness":50,"userTimezone":"Europe/London"}},"capabilities":{},"subscriptions":[],"timestamp":"2026-11-15T18:16:15.374Z"}}"#,
         serde_json::to_string(&g1).unwrap()
     );
-    let ToApp::ConnectionAck(ack) = ToApp::read(&text).unwrap() else { panic!() };
+    let ToApp::ConnectionAck(ack) = ToApp::parse(&text).unwrap() else { panic!() };
     assert_eq!(ack.capabilities, Some(g1.clone()));
     assert_eq!(ToApp::ConnectionAck(ack.clone()).to_text(), text);
     let again = text.replace("tpa_connection_ack", "reconnect_ack");
     assert_eq!(ToApp::ReconnectAck(ack).to_text(), again);
-    assert!(matches!(ToApp::read(&again).unwrap(), ToApp::ReconnectAck(_)));
+    assert!(matches!(ToApp::parse(&again).unwrap(), ToApp::ReconnectAck(_)));
 
     let update = ToApp::CapabilitiesUpdate(CapabilitiesUpdate {
         capabilities: Some(g1),
@@ -66,14 +66,14 @@ fn every_type_is_written_as_it_is_read() {
         json!({ "type": "pong" }),
         json!({ "type": "app_user_joined" }),
     ] {
-        let read = ToApp::read(&message.to_string()).unwrap();
+        let read = ToApp::parse(&message.to_string()).unwrap();
         assert_eq!(serde_json::to_value(&read).unwrap(), message);
         let again: ToApp = serde_json::from_value(message.clone()).unwrap();
         assert_eq!(again.to_text(), read.to_text());
         assert_eq!(matches!(read, ToApp::Unknown { .. }), message["type"] == "app_user_joined", "{message}");
     }
     assert!(matches!(
-        ToApp::read(r#"{"type":"connection_error","message":"x"}"#).unwrap(),
+        ToApp::parse(r#"{"type":"connection_error","message":"x"}"#).unwrap(),
         ToApp::ConnectionError(ConnectionError { code: None, .. })
     ));
 }
@@ -81,12 +81,12 @@ fn every_type_is_written_as_it_is_read() {
 #[test]
 fn data_passes_as_it_came() {
     let text = r#"{"type":"data_stream","streamType":"x","data":{"n": 1.50, "big":12345678901234567890123}}"#;
-    assert_eq!(ToApp::read(text).unwrap().to_text(), text);
+    assert_eq!(ToApp::parse(text).unwrap().to_text(), text);
 }
 
 #[test]
 fn what_is_wrong_is_named() {
-    let told = |text: &str| ToApp::read(text).unwrap_err().to_string();
+    let told = |text: &str| ToApp::parse(text).unwrap_err().to_string();
     assert!(
         told(r#"{"type":"tpa_connection_ack","settings":{}}"#)
             .starts_with("`tpa_connection_ack`, settings: ")
@@ -100,7 +100,9 @@ fn what_is_wrong_is_named() {
 
 #[test]
 fn a_dropped_subscription_says_what_to_declare() {
-    let detail = |name: &str| PermissionErrorDetail::of(&Subscription::read(&json!(name)).unwrap());
+    let detail = |name: &str| {
+        PermissionErrorDetail::for_subscription(&StreamSubscription::parse(&json!(name)).unwrap())
+    };
     let dropped = detail("transcription:en-US").unwrap();
     assert_eq!(
         (dropped.stream.as_str(), dropped.required_permission.as_str()),

@@ -6,49 +6,49 @@ use axum::{
 };
 use http::StatusCode;
 use toolyard_agent::{
-    event::{Finish, TurnEvent},
-    message::Call,
-    model::Usage,
-    tools::Place,
+    event::{TurnEndReason, TurnEvent},
+    message::ModelToolCall,
+    model::ModelUsage,
+    tools::ToolLocation,
 };
 use toolyard_protocol::{
     JsonLine,
     chat::{
         ToolDialect,
         openai::{
-            CalledFunction, CalledTool, ChunkChoice, Completion, CompletionChoice, CompletionChunk,
-            CompletionMessage, CompletionRequest, CompletionUsage, DONE, Delta, finish_word,
+            ChatCompletion, ChunkChoice, ChunkDelta, CompletionChoice, CompletionChunk, CompletionFunction,
+            CompletionMessage, CompletionRequest, CompletionToolCall, CompletionUsage, DONE,
+            openai_finish_reason,
         },
     },
 };
 
 use super::{
-    KnownRequest,
-    error::{Api, error_body, model_failed, not_begun},
-    stream::{TurnWriter, streamed},
+    AuthenticatedRequest,
+    error::{OpenAiApi, error_body, model_error_response, start_error_response},
+    stream::{TurnWriter, stream_turn},
     tool_choice,
 };
 use crate::{
     doors::chat::{
-        begin::{self, Asked, Begun},
-        new_id,
-        respond::broken,
-        status_of,
-        ui::reason,
-        with_model,
+        begin::{self, ActiveTurn, TurnRequest},
+        model_error_status, new_id,
+        respond::vanished_turn_event,
+        ui::finish_reason,
+        with_model_header,
     },
-    error::json,
-    state::AppState,
+    error::json_response,
+    state::ServerState,
 };
 
-pub(super) async fn completions(State(state): State<AppState>, request: Request) -> Response {
-    let KnownRequest { who, request, trace } =
-        match KnownRequest::read(&state, request, CompletionRequest::read).await {
+pub(super) async fn post_completions(State(state): State<ServerState>, request: Request) -> Response {
+    let AuthenticatedRequest { who, request, trace } =
+        match AuthenticatedRequest::read_authenticated(&state, request, CompletionRequest::parse).await {
             Ok(known) => known,
             Err(refusal) => return *refusal,
         };
     let (stream, include_usage) = (request.stream, request.include_usage);
-    let asked = Asked {
+    let asked = TurnRequest {
         messages: request.messages,
         client_tools: request.tools,
         model: request.model,
@@ -59,45 +59,45 @@ pub(super) async fn completions(State(state): State<AppState>, request: Request)
         temperature: request.temperature,
         sampling: request.sampling,
         trace,
-        ..Asked::default()
+        ..TurnRequest::default()
     };
-    match begin::begin(&state, who, asked).await {
+    match begin::start_turn(&state, who, asked).await {
         Ok(begun) => {
             let (id, created) = (new_id(&state, "chatcmpl"), state.clock.now().as_second());
-            let told = Told {
+            let told = CompletionWriter {
                 id,
                 created,
                 model: begun.model.clone(),
                 calls: 0,
-                usage: Usage::default(),
+                usage: ModelUsage::default(),
                 include_usage,
-                text: OneText::default(),
+                text: JoinedText::default(),
             };
-            if stream { streamed(begun, told).await } else { whole(begun, told).await }
+            if stream { stream_turn(begun, told).await } else { whole_completion(begun, told).await }
         }
-        Err(why) => not_begun(Api::Completions, why),
+        Err(why) => start_error_response(OpenAiApi::Completions, why),
     }
 }
 
 /// What all events of an answer share.
-struct Told {
+struct CompletionWriter {
     id: String,
     created: i64,
     model: String,
     calls: usize,
-    usage: Usage,
+    usage: ModelUsage,
     include_usage: bool,
-    text: OneText,
+    text: JoinedText,
 }
 
 /// These clients know no steps: what is said in several of them is one text, with an empty line between them.
 #[derive(Default)]
-struct OneText {
+struct JoinedText {
     said: bool,
     gap: bool,
 }
 
-impl OneText {
+impl JoinedText {
     fn add(&mut self, text: String) -> String {
         self.said = true;
         if std::mem::take(&mut self.gap) { format!("\n\n{text}") } else { text }
@@ -108,39 +108,43 @@ impl OneText {
     }
 }
 
-impl TurnWriter for Told {
+impl TurnWriter for CompletionWriter {
     fn model(&self) -> &str {
         &self.model
     }
 
-    fn hello(&mut self) -> Vec<u8> {
-        self.chunk(Delta { role: Some("assistant"), content: Some(String::new()), ..Delta::default() }, None)
+    fn preamble(&mut self) -> Vec<u8> {
+        self.delta_event(
+            ChunkDelta { role: Some("assistant"), content: Some(String::new()), ..ChunkDelta::default() },
+            None,
+        )
     }
 
-    fn write(&mut self, event: TurnEvent) -> Vec<u8> {
+    fn write_event(&mut self, event: TurnEvent) -> Vec<u8> {
         match event {
             TurnEvent::Text(text) => {
                 let content = Some(self.text.add(text));
-                self.chunk(Delta { content, ..Delta::default() }, None)
+                self.delta_event(ChunkDelta { content, ..ChunkDelta::default() }, None)
             }
-            TurnEvent::Called { call, tool: Some(tool) } if tool.place == Place::Client => {
-                let called = called(call, Some(self.calls));
+            TurnEvent::Called { call, tool: Some(tool) } if tool.place == ToolLocation::Client => {
+                let called = called_tool(call, Some(self.calls));
                 self.calls += 1;
-                self.chunk(Delta { tool_calls: vec![called], ..Delta::default() }, None)
+                self.delta_event(ChunkDelta { tool_calls: vec![called], ..ChunkDelta::default() }, None)
             }
             TurnEvent::StepEnds { usage, .. } => {
                 self.usage += usage.unwrap_or_default();
                 self.text.step_ends();
                 Vec::new()
             }
-            TurnEvent::Ends(Finish::Failed(error)) => {
-                let body = error_body(&error.text, status_of(&error), None);
+            TurnEvent::Ends(TurnEndReason::Failed(error)) => {
+                let body = error_body(&error.text, model_error_status(&error), None);
                 (JsonLine::new(&body).to_event() + DONE).into_bytes()
             }
             TurnEvent::Ends(finish) => {
-                let mut last = self.chunk(Delta::default(), Some(finish_word(reason(&finish))));
+                let mut last = self
+                    .delta_event(ChunkDelta::default(), Some(openai_finish_reason(finish_reason(&finish))));
                 if self.include_usage {
-                    last.extend(self.event(Vec::new(), Some(tokens(self.usage))));
+                    last.extend(self.chunk_event(Vec::new(), Some(completion_usage(self.usage))));
                 }
                 last.extend_from_slice(DONE.as_bytes());
                 last
@@ -151,12 +155,12 @@ impl TurnWriter for Told {
     }
 }
 
-impl Told {
-    fn chunk(&self, delta: Delta, finish_reason: Option<&'static str>) -> Vec<u8> {
-        self.event(vec![ChunkChoice { index: 0, delta, finish_reason }], None)
+impl CompletionWriter {
+    fn delta_event(&self, delta: ChunkDelta, finish_reason: Option<&'static str>) -> Vec<u8> {
+        self.chunk_event(vec![ChunkChoice { index: 0, delta, finish_reason }], None)
     }
 
-    fn event(&self, choices: Vec<ChunkChoice>, usage: Option<CompletionUsage>) -> Vec<u8> {
+    fn chunk_event(&self, choices: Vec<ChunkChoice>, usage: Option<CompletionUsage>) -> Vec<u8> {
         let object = "chat.completion.chunk";
         let chunk = CompletionChunk {
             id: &self.id,
@@ -170,75 +174,79 @@ impl Told {
     }
 }
 
-fn called(call: Call, index: Option<usize>) -> CalledTool {
-    let function = CalledFunction { name: call.name, arguments: call.arguments.get().to_owned() };
-    CalledTool { index, id: call.id, r#type: "function", function }
+fn called_tool(call: ModelToolCall, index: Option<usize>) -> CompletionToolCall {
+    let function = CompletionFunction { name: call.name, arguments: call.arguments.get().to_owned() };
+    CompletionToolCall { index, id: call.id, r#type: "function", function }
 }
 
-const fn tokens(usage: Usage) -> CompletionUsage {
+const fn completion_usage(usage: ModelUsage) -> CompletionUsage {
     CompletionUsage::new(usage.input, usage.output)
 }
 
-async fn whole(mut begun: Begun, mut told: Told) -> Response {
-    let (mut text, mut tool_calls, mut usage) = (String::new(), Vec::new(), Usage::default());
+async fn whole_completion(mut begun: ActiveTurn, mut told: CompletionWriter) -> Response {
+    let (mut text, mut tool_calls, mut usage) = (String::new(), Vec::new(), ModelUsage::default());
     let finish = loop {
-        match begun.events.recv().await.unwrap_or_else(broken) {
+        match begun.events.recv().await.unwrap_or_else(vanished_turn_event) {
             TurnEvent::Text(more) => text.push_str(&told.text.add(more)),
-            TurnEvent::Called { call, tool: Some(tool) } if tool.place == Place::Client => {
-                tool_calls.push(called(call, None));
+            TurnEvent::Called { call, tool: Some(tool) } if tool.place == ToolLocation::Client => {
+                tool_calls.push(called_tool(call, None));
             }
             TurnEvent::StepEnds { usage: more, .. } => {
                 usage += more.unwrap_or_default();
                 told.text.step_ends();
             }
-            TurnEvent::Ends(Finish::Failed(error)) => return model_failed(&error),
+            TurnEvent::Ends(TurnEndReason::Failed(error)) => return model_error_response(&error),
             TurnEvent::Ends(finish) => break finish,
             _ => {}
         }
     };
     let content = (!text.is_empty() || tool_calls.is_empty()).then_some(text);
     let message = CompletionMessage { role: "assistant", content, tool_calls };
-    let choices = vec![CompletionChoice { index: 0, message, finish_reason: finish_word(reason(&finish)) }];
-    let completion = Completion {
+    let choices = vec![CompletionChoice {
+        index: 0,
+        message,
+        finish_reason: openai_finish_reason(finish_reason(&finish)),
+    }];
+    let completion = ChatCompletion {
         id: &told.id,
         object: "chat.completion",
         created: told.created,
         model: &told.model,
         choices,
-        usage: tokens(usage),
+        usage: completion_usage(usage),
     };
-    with_model(json(StatusCode::OK, &completion), &told.model)
+    with_model_header(json_response(StatusCode::OK, &completion), &told.model)
 }
 
 #[cfg(test)]
 mod tests {
     use futures_util::StreamExt as _;
     use tokio::time::Instant;
-    use toolyard_agent::model::{ModelError, ModelTrouble};
+    use toolyard_agent::model::{ModelError, ModelErrorKind};
 
     use super::*;
     use crate::doors::chat::respond::HEARTBEAT;
 
-    fn told() -> Told {
-        Told {
+    fn told() -> CompletionWriter {
+        CompletionWriter {
             id: "chatcmpl_1".to_owned(),
             created: 0,
             model: "m".to_owned(),
             calls: 0,
-            usage: Usage::default(),
+            usage: ModelUsage::default(),
             include_usage: false,
-            text: OneText::default(),
+            text: JoinedText::default(),
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_model_that_is_silent_for_long_is_alive_before_its_first_word() {
-        let (turn, begun) = Begun::scripted();
+        let (turn, begun) = ActiveTurn::new_scripted();
         let before = Instant::now();
         // Nothing of this is a word.
         turn.send(TurnEvent::StepBegins).await.unwrap();
         turn.send(TurnEvent::Reasoning("hm".to_owned())).await.unwrap();
-        let response = streamed(begun, told()).await;
+        let response = stream_turn(begun, told()).await;
         assert_eq!((response.status(), before.elapsed()), (StatusCode::OK, HEARTBEAT));
         let mut body = response.into_body().into_data_stream();
         let first = body.next().await.unwrap().unwrap();
@@ -249,12 +257,12 @@ mod tests {
         }
         // It is too late for a status.
         let error = ModelError {
-            kind: ModelTrouble::Unavailable,
+            kind: ModelErrorKind::Unavailable,
             text: "no luck".to_owned(),
             cause: None,
             retry_after: None,
         };
-        turn.send(TurnEvent::Ends(Finish::Failed(error))).await.unwrap();
+        turn.send(TurnEvent::Ends(TurnEndReason::Failed(error))).await.unwrap();
         let last = String::from_utf8(body.next().await.unwrap().unwrap().to_vec()).unwrap();
         assert!(last.contains("no luck") && last.ends_with(DONE), "{last}");
         assert!(body.next().await.is_none());

@@ -10,21 +10,21 @@ use toolyard_protocol::chat::{
 
 use crate::{
     doors::chat::{
-        begin::{BadTool, NotBegun},
-        short, status_of, with_retry, with_wait,
+        begin::{InvalidClientTool, TurnStartError},
+        model_error_status, truncate_name, with_model_retry_after, with_retry_after,
     },
-    error::{self, Failure, json},
+    error::{self, RequestError, json_response},
 };
 
 /// Which of OpenAI's APIs a request came through: they spell some parameters differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Api {
+pub(super) enum OpenAiApi {
     Completions,
     Responses,
 }
 
-impl Api {
-    const fn param(self, option: SamplingOption) -> &'static str {
+impl OpenAiApi {
+    const fn param_name(self, option: SamplingOption) -> &'static str {
         match (option, self) {
             (SamplingOption::TopP, _) => "top_p",
             (SamplingOption::Stop, _) => "stop",
@@ -39,7 +39,7 @@ impl Api {
     }
 
     /// Where a part of a tool is.
-    const fn function(self) -> &'static str {
+    const fn tool_path_suffix(self) -> &'static str {
         match self {
             Self::Completions => ".function",
             Self::Responses => "",
@@ -48,19 +48,19 @@ impl Api {
 }
 
 /// Why there is no turn.
-pub(super) fn not_begun(api: Api, why: NotBegun) -> Response {
+pub(super) fn start_error_response(api: OpenAiApi, why: TurnStartError) -> Response {
     match why {
-        NotBegun::Failure(failure) => refused(failure),
-        NotBegun::Model(error) => model_failed(&error),
-        NotBegun::Tool(tool) => bad_tool(api, tool),
-        NotBegun::Limited(refusal) => {
-            let (code, text, wait) = refusal.told();
-            with_retry(failed(error::status_of(code), text, None), Some(wait))
+        TurnStartError::Failure(failure) => failure_response(failure),
+        TurnStartError::Model(error) => model_error_response(&error),
+        TurnStartError::Tool(tool) => invalid_tool_response(api, tool),
+        TurnStartError::Limited(refusal) => {
+            let (code, text, wait) = refusal.to_error();
+            with_retry_after(error_response(error::api_error_status(code), text, None), Some(wait))
         }
-        NotBegun::Unsupported(unsupported) => {
-            let param = api.param(unsupported.option);
-            let text = format!("{param}: {}", unsupported.message());
-            failed(StatusCode::BAD_REQUEST, text, Some(param.to_owned()))
+        TurnStartError::Unsupported(unsupported) => {
+            let param = api.param_name(unsupported.option);
+            let text = format!("{param}: {}", unsupported.error_message());
+            error_response(StatusCode::BAD_REQUEST, text, Some(param.to_owned()))
         }
     }
 }
@@ -75,34 +75,34 @@ pub(super) fn error_body(text: &str, status: StatusCode, param: Option<String>) 
     OpenAiError { error: OpenAiErrorBody { message: text.to_owned(), r#type: kind, param, code: None } }
 }
 
-pub(super) fn failed(status: StatusCode, text: String, param: Option<String>) -> Response {
-    json(status, &error_body(&text, status, param))
+pub(super) fn error_response(status: StatusCode, text: String, param: Option<String>) -> Response {
+    json_response(status, &error_body(&text, status, param))
 }
 
-pub(super) fn model_failed(error: &ModelError) -> Response {
+pub(super) fn model_error_response(error: &ModelError) -> Response {
     tracing::warn!(cause = error.cause, "{error}");
-    with_wait(failed(status_of(error), error.text.clone(), None), error)
+    with_model_retry_after(error_response(model_error_status(error), error.text.clone(), None), error)
 }
 
 /// A tool of the caller that is not taken, named as it was sent.
-fn bad_tool(api: Api, tool: BadTool) -> Response {
-    let name = tool.tool.as_ref().map(|(_, name)| format!(" ({})", short(name))).unwrap_or_default();
-    let function = if tool.within.is_empty() { "" } else { api.function() };
-    let problem = tool.problem("tools", |index, _| format!("tools[{index}]{function}"));
+fn invalid_tool_response(api: OpenAiApi, tool: InvalidClientTool) -> Response {
+    let name = tool.tool.as_ref().map(|(_, name)| format!(" ({})", truncate_name(name))).unwrap_or_default();
+    let function = if tool.within.is_empty() { "" } else { api.tool_path_suffix() };
+    let problem = tool.to_problem("tools", |index, _| format!("tools[{index}]{function}"));
     let text = format!("{}{name}: {}", problem.path, problem.message);
-    failed(StatusCode::BAD_REQUEST, text, Some(problem.path))
+    error_response(StatusCode::BAD_REQUEST, text, Some(problem.path))
 }
 
 /// A refusal of ours in the form that these clients read.
-pub(super) fn refused(failure: Failure) -> Response {
+pub(super) fn failure_response(failure: RequestError) -> Response {
     let (text, param) = match &failure {
-        Failure::Api(error) => {
+        RequestError::Api(error) => {
             (error.message.clone(), error.problems.first().map(|problem| problem.path.clone()))
         }
-        Failure::Refused(refusal) => (refusal.to_string(), None),
+        RequestError::Refused(refusal) => (refusal.to_string(), None),
     };
     let ours = failure.into_response();
-    let mut response = failed(ours.status(), text, param);
+    let mut response = error_response(ours.status(), text, param);
     for name in [header::WWW_AUTHENTICATE, header::RETRY_AFTER] {
         if let Some(value) = ours.headers().get(&name) {
             response.headers_mut().insert(name, value.clone());

@@ -19,18 +19,18 @@ use axum::{
 use http::{HeaderMap, Method, StatusCode, header};
 use serde::Serialize;
 use toolyard_agent::model::ToolChoice;
-use toolyard_protocol::{Problem, chat::openai::Choice, trace::TraceParent};
+use toolyard_protocol::{Problem, chat::openai::ToolChoiceMode, trace::TraceParent};
 
-use self::error::{failed, refused};
-use super::trace;
+use self::error::{error_response, failure_response};
+use super::trace_parent;
 use crate::{
-    auth::{self, ActingFor, USER_HEADER},
+    auth::{self, CallerContext, USER_HEADER},
     body,
     config::AuthMode,
-    error::{Failure, json},
+    error::{RequestError, json_response},
     model_access,
-    routes::{Access, Route},
-    state::AppState,
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 pub(super) fn routes() -> Vec<Route> {
@@ -38,25 +38,25 @@ pub(super) fn routes() -> Vec<Route> {
         Route::checked_by_handler(
             Method::POST,
             "/v1/chat/completions",
-            Access::Acting,
+            RouteAccess::Caller,
             "The same turn for OpenAI's clients, streamed or whole; `tools` are the caller's own",
-            completions::completions,
+            completions::post_completions,
         ),
         Route::checked_by_handler(
             Method::POST,
             "/v1/responses",
-            Access::Acting,
+            RouteAccess::Caller,
             "The same turn for clients of OpenAI's Responses API, streamed or whole; nothing is stored",
-            responses::responses,
+            responses::post_responses,
         ),
         Route::checked_by_handler(
             Method::GET,
             "/v1/models",
-            Access::Acting,
+            RouteAccess::Caller,
             "The models that can be chosen",
-            list,
+            list_openai_models,
         )
-        .gives::<ModelList>(),
+        .response_body::<ModelList>(),
     ]
 }
 
@@ -82,60 +82,60 @@ struct ModelEntry {
     owned_by: String,
 }
 
-async fn list(State(state): State<AppState>, headers: HeaderMap) -> Response {
-    if let Err(failure) = who(&state, headers).await {
-        return refused(failure);
+async fn list_openai_models(State(state): State<ServerState>, headers: HeaderMap) -> Response {
+    if let Err(failure) = authenticate(&state, headers).await {
+        return failure_response(failure);
     }
-    let data = model_access::names(&state).await.into_iter().map(|id| {
+    let data = model_access::selectable_model_names(&state).await.into_iter().map(|id| {
         let owned_by = id.split('/').next().unwrap_or_default().to_owned();
         ModelEntry { id, object: "model", created: 0, owned_by }
     });
-    json(StatusCode::OK, &ModelList { object: "list", data: data.collect() })
+    json_response(StatusCode::OK, &ModelList { object: "list", data: data.collect() })
 }
 
 /// The caller. These clients always send a key; in dev mode a header that names the user wins.
-async fn who(state: &AppState, mut headers: HeaderMap) -> Result<ActingFor, Failure> {
+async fn authenticate(state: &ServerState, mut headers: HeaderMap) -> Result<CallerContext, RequestError> {
     if state.auth_mode == AuthMode::Dev && headers.contains_key(USER_HEADER) {
         headers.remove(header::AUTHORIZATION);
     }
-    auth::acting_over_mcp(state, &headers).await
+    auth::caller_from_headers(state, &headers).await
 }
 
 /// A request that was read, and its caller.
-struct KnownRequest<T> {
-    who: ActingFor,
+struct AuthenticatedRequest<T> {
+    who: CallerContext,
     request: T,
     trace: Option<TraceParent>,
 }
 
-impl<T> KnownRequest<T> {
+impl<T> AuthenticatedRequest<T> {
     /// The body is read only once the caller is known. A refusal is ready to be sent.
-    async fn read(
-        state: &AppState,
+    async fn read_authenticated(
+        state: &ServerState,
         request: Request,
         parse: impl FnOnce(&[u8]) -> Result<T, Vec<Problem>>,
     ) -> Result<Self, Box<Response>> {
         let (parts, body) = request.into_parts();
-        let refuse = |failure| Box::new(refused(failure));
-        let who = who(state, parts.headers.clone()).await.map_err(refuse)?;
-        let bytes = body::read(&parts.headers, body, state, state.config.chat.body_bytes);
-        let request =
-            parse(&bytes.await.map_err(refuse)?).map_err(|problems| Box::new(not_read(&problems)))?;
-        Ok(Self { who, request, trace: trace(&parts.headers) })
+        let refuse = |failure| Box::new(failure_response(failure));
+        let who = authenticate(state, parts.headers.clone()).await.map_err(refuse)?;
+        let bytes = body::read_json_body(&parts.headers, body, state, state.config.chat.body_bytes);
+        let request = parse(&bytes.await.map_err(refuse)?)
+            .map_err(|problems| Box::new(invalid_request_response(&problems)))?;
+        Ok(Self { who, request, trace: trace_parent(&parts.headers) })
     }
 }
 
 /// A body that is no request, with everything that is wrong with it.
-fn not_read(problems: &[Problem]) -> Response {
+fn invalid_request_response(problems: &[Problem]) -> Response {
     let param = problems.first().map(|problem| problem.path.clone());
     let text: Vec<String> = problems.iter().map(ToString::to_string).collect();
-    failed(StatusCode::BAD_REQUEST, text.join("; "), param)
+    error_response(StatusCode::BAD_REQUEST, text.join("; "), param)
 }
 
-const fn tool_choice(choice: Choice) -> ToolChoice {
+const fn tool_choice(choice: ToolChoiceMode) -> ToolChoice {
     match choice {
-        Choice::Auto => ToolChoice::Auto,
-        Choice::Required => ToolChoice::Required,
-        Choice::None => ToolChoice::None,
+        ToolChoiceMode::Auto => ToolChoice::Auto,
+        ToolChoiceMode::Required => ToolChoice::Required,
+        ToolChoiceMode::None => ToolChoice::None,
     }
 }

@@ -2,10 +2,10 @@
 //! come from one place: the whole response is what its events add up to.
 
 use toolyard_agent::{
-    event::{Bound, Finish, TurnEvent},
-    message::Call,
-    model::{ModelError, ModelTrouble, Usage},
-    tools::Place,
+    event::{TurnEndReason, TurnEvent, TurnLimitKind},
+    message::ModelToolCall,
+    model::{ModelError, ModelErrorKind, ModelUsage},
+    tools::ToolLocation,
 };
 use toolyard_protocol::chat::responses::{
     IncompleteDetails, OutputItem, OutputText, RequestEcho, ResponseBody, ResponseError, ResponseEvent,
@@ -20,7 +20,7 @@ pub(super) struct ResponseWriter {
     response: ResponseBody,
     /// The message that is being said.
     open: Option<OpenMessage>,
-    usage: Usage,
+    usage: ModelUsage,
     /// The number of the next event.
     sequence: u64,
 }
@@ -33,7 +33,7 @@ struct OpenMessage {
 }
 
 /// Hears of each event of the response.
-type Sink<'a> = dyn FnMut(ResponseEvent<'_>) + 'a;
+type EventSink<'a> = dyn FnMut(ResponseEvent<'_>) + 'a;
 
 impl ResponseWriter {
     pub(super) fn new(id: String, created_at: i64, model: String, echo: RequestEcho) -> Self {
@@ -53,7 +53,7 @@ impl ResponseWriter {
             usage: None,
             echo,
         };
-        Self { response, open: None, usage: Usage::default(), sequence: 0 }
+        Self { response, open: None, usage: ModelUsage::default(), sequence: 0 }
     }
 
     /// The response as far as it is.
@@ -62,21 +62,21 @@ impl ResponseWriter {
     }
 
     /// Adds an event of the turn to the response.
-    pub(super) fn take(&mut self, event: TurnEvent, sink: &mut Sink<'_>) {
+    pub(super) fn apply_event(&mut self, event: TurnEvent, sink: &mut EventSink<'_>) {
         match event {
-            TurnEvent::Text(delta) => self.say(&delta, sink),
-            TurnEvent::Called { call, tool: Some(tool) } if tool.place == Place::Client => {
-                self.close(ResponseStatus::Completed, sink);
-                self.call(call, sink);
+            TurnEvent::Text(delta) => self.add_text(&delta, sink),
+            TurnEvent::Called { call, tool: Some(tool) } if tool.place == ToolLocation::Client => {
+                self.close_message(ResponseStatus::Completed, sink);
+                self.add_call(call, sink);
             }
-            TurnEvent::StepEnds { usage, goes_on } => {
+            TurnEvent::StepEnds { usage, continues: goes_on } => {
                 self.usage += usage.unwrap_or_default();
                 // What is said in the next step is a message of its own. The last one is closed when it is known how it ended.
                 if goes_on {
-                    self.close(ResponseStatus::Completed, sink);
+                    self.close_message(ResponseStatus::Completed, sink);
                 }
             }
-            TurnEvent::Ends(finish) => self.end(&finish, sink),
+            TurnEvent::Ends(finish) => self.finish_response(&finish, sink),
             // What runs inside is not told.
             _ => {}
         }
@@ -87,11 +87,11 @@ impl ResponseWriter {
         format!("{kind}_{own}_{}", self.response.output.len())
     }
 
-    fn say(&mut self, delta: &str, sink: &mut Sink<'_>) {
+    fn add_text(&mut self, delta: &str, sink: &mut EventSink<'_>) {
         let output_index = self.response.output.len();
         if self.open.is_none() {
             let id = self.item_id("msg");
-            let item = message(id.clone(), ResponseStatus::InProgress, Vec::new());
+            let item = message_item(id.clone(), ResponseStatus::InProgress, Vec::new());
             sink(ResponseEvent::ItemAdded { output_index, item: &item });
             sink(ResponseEvent::PartAdded {
                 item_id: &id,
@@ -113,7 +113,7 @@ impl ResponseWriter {
         }
     }
 
-    fn close(&mut self, status: ResponseStatus, sink: &mut Sink<'_>) {
+    fn close_message(&mut self, status: ResponseStatus, sink: &mut EventSink<'_>) {
         let Some(OpenMessage { id, text }) = self.open.take() else { return };
         let output_index = self.response.output.len();
         let part = OutputText::new(text);
@@ -125,13 +125,13 @@ impl ResponseWriter {
             logprobs: [],
         });
         sink(ResponseEvent::PartDone { item_id: &id, output_index, content_index: 0, part: part.clone() });
-        let item = message(id, status, vec![part]);
+        let item = message_item(id, status, vec![part]);
         sink(ResponseEvent::ItemDone { output_index, item: &item });
         self.response.output.push(item);
     }
 
     /// A call is told whole: only then it is sure that the caller shall run it.
-    fn call(&mut self, call: Call, sink: &mut Sink<'_>) {
+    fn add_call(&mut self, call: ModelToolCall, sink: &mut EventSink<'_>) {
         let (output_index, id) = (self.response.output.len(), self.item_id("fc"));
         let arguments = call.arguments.get().to_owned();
         let item = |status: ResponseStatus, arguments: &str| OutputItem::FunctionCall {
@@ -154,19 +154,24 @@ impl ResponseWriter {
         self.response.output.push(done);
     }
 
-    fn end(&mut self, finish: &Finish, sink: &mut Sink<'_>) {
+    fn finish_response(&mut self, finish: &TurnEndReason, sink: &mut EventSink<'_>) {
         let incomplete = |reason: &'static str| Some(IncompleteDetails { reason });
         let response = &mut self.response;
         response.incomplete_details = match finish {
-            Finish::Stop | Finish::ClientCalls | Finish::Cancelled | Finish::Failed(_) => None,
-            Finish::Length | Finish::Budget(Bound::Tokens) => incomplete("max_output_tokens"),
-            Finish::Filtered => incomplete("content_filter"),
-            Finish::Budget(Bound::Steps) => incomplete("steps"),
-            Finish::Budget(Bound::Time) => incomplete("time"),
+            TurnEndReason::Stop
+            | TurnEndReason::ClientCalls
+            | TurnEndReason::Cancelled
+            | TurnEndReason::Failed(_) => None,
+            TurnEndReason::Length | TurnEndReason::Budget(TurnLimitKind::Tokens) => {
+                incomplete("max_output_tokens")
+            }
+            TurnEndReason::Filtered => incomplete("content_filter"),
+            TurnEndReason::Budget(TurnLimitKind::Steps) => incomplete("steps"),
+            TurnEndReason::Budget(TurnLimitKind::Time) => incomplete("time"),
         };
         response.error = match finish {
-            Finish::Failed(error) => Some(failure(error)),
-            Finish::Cancelled => {
+            TurnEndReason::Failed(error) => Some(response_error(error)),
+            TurnEndReason::Cancelled => {
                 Some(ResponseError { code: "server_error", message: "The answer was cancelled.".to_owned() })
             }
             _ => None,
@@ -180,7 +185,7 @@ impl ResponseWriter {
         response.usage = Some(ResponseUsage::new(self.usage.input, self.usage.output));
         let of_message =
             if status == ResponseStatus::Completed { status } else { ResponseStatus::Incomplete };
-        self.close(of_message, sink);
+        self.close_message(of_message, sink);
         let response = &self.response;
         sink(match status {
             ResponseStatus::Failed => ResponseEvent::Failed { response },
@@ -190,20 +195,20 @@ impl ResponseWriter {
     }
 }
 
-fn message(id: String, status: ResponseStatus, content: Vec<OutputText>) -> OutputItem {
+fn message_item(id: String, status: ResponseStatus, content: Vec<OutputText>) -> OutputItem {
     OutputItem::Message { id, status, role: "assistant", content }
 }
 
-fn failure(error: &ModelError) -> ResponseError {
+fn response_error(error: &ModelError) -> ResponseError {
     let code = match error.kind {
-        ModelTrouble::RateLimited => "rate_limit_exceeded",
+        ModelErrorKind::RateLimited => "rate_limit_exceeded",
         _ => "server_error",
     };
     ResponseError { code, message: error.text.clone() }
 }
 
 /// Numbers events and writes them down.
-fn numbered<'a>(sequence: &'a mut u64, written: &'a mut String) -> impl FnMut(ResponseEvent<'_>) + 'a {
+fn numbered_sink<'a>(sequence: &'a mut u64, written: &'a mut String) -> impl FnMut(ResponseEvent<'_>) + 'a {
     move |event| {
         written.push_str(&SequencedEvent::new(event, *sequence).to_event());
         *sequence += 1;
@@ -215,18 +220,18 @@ impl TurnWriter for ResponseWriter {
         &self.response.model
     }
 
-    fn hello(&mut self) -> Vec<u8> {
+    fn preamble(&mut self) -> Vec<u8> {
         let mut written = String::new();
-        let mut sink = numbered(&mut self.sequence, &mut written);
+        let mut sink = numbered_sink(&mut self.sequence, &mut written);
         sink(ResponseEvent::Created { response: &self.response });
         sink(ResponseEvent::InProgress { response: &self.response });
         drop(sink);
         written.into_bytes()
     }
 
-    fn write(&mut self, event: TurnEvent) -> Vec<u8> {
+    fn write_event(&mut self, event: TurnEvent) -> Vec<u8> {
         let (mut written, mut sequence) = (String::new(), self.sequence);
-        self.take(event, &mut numbered(&mut sequence, &mut written));
+        self.apply_event(event, &mut numbered_sink(&mut sequence, &mut written));
         self.sequence = sequence;
         written.into_bytes()
     }

@@ -5,35 +5,35 @@ use axum::{
     response::Response,
 };
 use http::StatusCode;
-use toolyard_agent::event::{Finish, TurnEvent};
+use toolyard_agent::event::{TurnEndReason, TurnEvent};
 use toolyard_protocol::chat::{ToolDialect, responses::ResponseRequest};
 
 use super::{
-    KnownRequest,
-    error::{Api, model_failed, not_begun},
+    AuthenticatedRequest,
+    error::{OpenAiApi, model_error_response, start_error_response},
     response_writer::ResponseWriter,
-    stream::{TurnWriter as _, streamed},
+    stream::{TurnWriter as _, stream_turn},
     tool_choice,
 };
 use crate::{
     doors::chat::{
-        begin::{self, Asked, Begun},
+        begin::{self, ActiveTurn, TurnRequest},
         new_id,
-        respond::broken,
-        with_model,
+        respond::vanished_turn_event,
+        with_model_header,
     },
-    error::json,
-    state::AppState,
+    error::json_response,
+    state::ServerState,
 };
 
-pub(super) async fn responses(State(state): State<AppState>, request: Request) -> Response {
-    let KnownRequest { who, request, trace } =
-        match KnownRequest::read(&state, request, ResponseRequest::read).await {
+pub(super) async fn post_responses(State(state): State<ServerState>, request: Request) -> Response {
+    let AuthenticatedRequest { who, request, trace } =
+        match AuthenticatedRequest::read_authenticated(&state, request, ResponseRequest::parse).await {
             Ok(known) => known,
             Err(refusal) => return *refusal,
         };
     let (stream, echo) = (request.stream, request.echo);
-    let asked = Asked {
+    let asked = TurnRequest {
         messages: request.messages,
         client_tools: request.tools,
         model: request.model,
@@ -45,30 +45,30 @@ pub(super) async fn responses(State(state): State<AppState>, request: Request) -
         temperature: request.temperature,
         sampling: request.sampling,
         trace,
-        ..Asked::default()
+        ..TurnRequest::default()
     };
-    match begin::begin(&state, who, asked).await {
+    match begin::start_turn(&state, who, asked).await {
         Ok(begun) => {
             // Items are numbered, so an id of a response is enough for all of them.
             let (id, created) = (new_id(&state, "resp"), state.clock.now().as_second());
             let writer = ResponseWriter::new(id, created, begun.model.clone(), echo);
-            if stream { streamed(begun, writer).await } else { whole(begun, writer).await }
+            if stream { stream_turn(begun, writer).await } else { whole_response(begun, writer).await }
         }
-        Err(why) => not_begun(Api::Responses, why),
+        Err(why) => start_error_response(OpenAiApi::Responses, why),
     }
 }
 
-async fn whole(mut begun: Begun, mut writer: ResponseWriter) -> Response {
+async fn whole_response(mut begun: ActiveTurn, mut writer: ResponseWriter) -> Response {
     loop {
-        let event = begun.events.recv().await.unwrap_or_else(broken);
-        if let TurnEvent::Ends(Finish::Failed(error)) = &event {
-            return model_failed(error);
+        let event = begun.events.recv().await.unwrap_or_else(vanished_turn_event);
+        if let TurnEvent::Ends(TurnEndReason::Failed(error)) = &event {
+            return model_error_response(error);
         }
         let over = matches!(event, TurnEvent::Ends(_));
-        writer.take(event, &mut |_| {});
+        writer.apply_event(event, &mut |_| {});
         if over {
             break;
         }
     }
-    with_model(json(StatusCode::OK, writer.response()), writer.model())
+    with_model_header(json_response(StatusCode::OK, writer.response()), writer.model())
 }

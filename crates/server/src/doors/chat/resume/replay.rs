@@ -17,89 +17,89 @@ use toolyard_protocol::chat::ChatProtocol;
 
 use super::{
     super::{
-        begin::Begun,
-        respond::{HEARTBEAT, Writer, broken},
+        begin::ActiveTurn,
+        respond::{ChatWriter, HEARTBEAT, vanished_turn_event},
     },
-    ALONE, MAX_BYTES, MAX_READERS, Shelf, TooManyReaders,
+    DETACHED_TIMEOUT, MAX_READERS, MAX_STREAM_BYTES, ResumableStreamTable, TooManyReaders,
 };
 
 /// What a reader takes at once, unless one piece is larger: it is a copy, which nobody counts.
-const MAX_TAKEN: usize = 64 * 1024;
+const MAX_READ_BYTES: usize = 64 * 1024;
 
 /// One answer.
 #[derive(Debug)]
-pub(super) struct Replay {
+pub(super) struct ResumableStream {
     pub(super) protocol: ChatProtocol,
     pub(super) cancel: CancellationToken,
-    said: Mutex<Said>,
+    buffer: Mutex<ReplayBuffer>,
     /// Bytes of all answers.
     all_bytes: Arc<AtomicUsize>,
     /// Raised with everything that happens.
-    news: watch::Sender<u64>,
+    changes: watch::Sender<u64>,
 }
 
 /// Who may hear an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum For {
+enum ReplayAudience {
     /// Whoever comes, from its first word.
-    All,
+    Anyone,
     /// Those who listen: what they have heard is not kept.
-    Listeners,
+    CurrentReaders,
     /// Nobody more: somebody has all of it.
-    Nobody,
+    NoOne,
 }
 
 #[derive(Debug)]
-struct Said {
-    audience: For,
-    pieces: VecDeque<Bytes>,
+struct ReplayBuffer {
+    audience: ReplayAudience,
+    chunks: VecDeque<Bytes>,
     /// Of the pieces that are here.
     bytes: usize,
     /// Pieces before those, which every listener has.
-    gone: usize,
+    dropped: usize,
     /// How many pieces each reader has.
     readers: HashMap<u64, usize>,
     /// How many readers there ever were.
-    joined: u64,
+    readers_joined: u64,
     /// Since when nobody reads.
-    alone: Instant,
+    unread_since: Instant,
     /// When it ended.
-    over: Option<Instant>,
+    ended_at: Option<Instant>,
 }
 
-impl Said {
+impl ReplayBuffer {
     fn push(&mut self, piece: Bytes) {
         self.bytes += piece.len();
-        self.pieces.push_back(piece);
+        self.chunks.push_back(piece);
     }
 
     /// Drops what every listener has, where nobody else may come.
-    fn forget(&mut self) {
-        if self.audience == For::All {
+    fn drop_read_chunks(&mut self) {
+        if self.audience == ReplayAudience::Anyone {
             return;
         }
-        let all = self.gone + self.pieces.len();
+        let all = self.dropped + self.chunks.len();
         let heard = self.readers.values().min().copied().unwrap_or(all);
-        for piece in self.pieces.drain(..heard - self.gone) {
+        for piece in self.chunks.drain(..heard - self.dropped) {
             self.bytes -= piece.len();
         }
-        self.gone = heard;
+        self.dropped = heard;
     }
 
-    fn only_for_listeners(&mut self) {
-        if self.audience == For::All {
-            self.audience = For::Listeners;
+    fn close_to_new_readers(&mut self) {
+        if self.audience == ReplayAudience::Anyone {
+            self.audience = ReplayAudience::CurrentReaders;
         }
-        self.forget();
+        self.drop_read_chunks();
     }
 
     /// What this reader does not have yet, as much as one takes at once.
-    fn take(&mut self, reader: u64) -> Taken {
-        let all = self.gone + self.pieces.len();
+    fn take_chunk(&mut self, reader: u64) -> BufferRead {
+        let all = self.dropped + self.chunks.len();
         let had = self.readers.get(&reader).copied().unwrap_or(all);
         let (mut fresh, mut bytes) = (Vec::new(), 0);
-        for piece in self.pieces.range(had - self.gone..) {
-            if bytes > 0 && bytes + piece.len() > MAX_TAKEN {
+        for piece in self.chunks.range(had - self.dropped..) {
+            if bytes > 0 && bytes + piece.len() > MAX_READ_BYTES {
                 break;
             }
             bytes += piece.len();
@@ -111,56 +111,56 @@ impl Said {
             all => all.concat().into(),
         };
         if !piece.is_empty() {
-            self.forget();
-            return Taken::Piece(piece);
+            self.drop_read_chunks();
+            return BufferRead::Chunk(piece);
         }
-        match self.over {
+        match self.ended_at {
             Some(_) => {
-                self.audience = For::Nobody;
-                self.forget();
-                Taken::Over
+                self.audience = ReplayAudience::NoOne;
+                self.drop_read_chunks();
+                BufferRead::Finished
             }
-            None => Taken::Nothing,
+            None => BufferRead::Pending,
         }
     }
 }
 
-enum Taken {
-    Piece(Bytes),
-    Nothing,
-    Over,
+enum BufferRead {
+    Chunk(Bytes),
+    Pending,
+    Finished,
 }
 
-impl Replay {
+impl ResumableStream {
     pub(super) fn new(
         protocol: ChatProtocol,
         cancel: CancellationToken,
         hello: Bytes,
         all_bytes: Arc<AtomicUsize>,
     ) -> Arc<Self> {
-        let said = Said {
-            audience: For::All,
-            pieces: VecDeque::new(),
+        let said = ReplayBuffer {
+            audience: ReplayAudience::Anyone,
+            chunks: VecDeque::new(),
             bytes: 0,
-            gone: 0,
+            dropped: 0,
             readers: HashMap::new(),
-            joined: 0,
-            alone: Instant::now(),
-            over: None,
+            readers_joined: 0,
+            unread_since: Instant::now(),
+            ended_at: None,
         };
         let news = watch::Sender::new(0);
-        let replay = Arc::new(Self { protocol, cancel, said: Mutex::new(said), all_bytes, news });
-        replay.change(|said| said.push(hello));
+        let replay = Arc::new(Self { protocol, cancel, buffer: Mutex::new(said), all_bytes, changes: news });
+        replay.update_buffer(|said| said.push(hello));
         replay
     }
 
-    fn said(&self) -> MutexGuard<'_, Said> {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_buffer(&self) -> MutexGuard<'_, ReplayBuffer> {
+        self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Changes what is here, and counts it.
-    fn change<T>(&self, change: impl FnOnce(&mut Said) -> T) -> T {
-        let mut said = self.said();
+    fn update_buffer<T>(&self, change: impl FnOnce(&mut ReplayBuffer) -> T) -> T {
+        let mut said = self.lock_buffer();
         let before = said.bytes;
         let changed = change(&mut said);
         match said.bytes.checked_sub(before) {
@@ -170,52 +170,57 @@ impl Replay {
         changed
     }
 
-    fn tell(&self) {
-        self.news.send_modify(|news| *news += 1);
+    fn notify_change(&self) {
+        self.changes.send_modify(|news| *news += 1);
     }
 
     /// Since when it is over and nobody reads it.
     pub(super) fn idle_since(&self) -> Option<Instant> {
-        let said = self.said();
-        said.over.filter(|_| said.readers.is_empty() || said.audience == For::Nobody)
+        let said = self.lock_buffer();
+        said.ended_at.filter(|_| said.readers.is_empty() || said.audience == ReplayAudience::NoOne)
     }
 
     /// Whether somebody has all of it.
-    pub(super) fn was_told(&self) -> bool {
-        self.said().audience == For::Nobody
+    pub(super) fn was_fully_read(&self) -> bool {
+        self.lock_buffer().audience == ReplayAudience::NoOne
     }
 
     /// Keeps it no longer. Those who listen hear the rest.
-    pub(super) fn give_up(&self) {
-        self.change(Said::only_for_listeners);
-        self.tell();
+    pub(super) fn stop_keeping(&self) {
+        self.update_buffer(ReplayBuffer::close_to_new_readers);
+        self.notify_change();
     }
 
     /// Waits until nobody more may hear it.
-    pub(super) async fn is_of_no_use(&self) {
-        let mut news = self.news.subscribe();
-        while self.said().audience == For::All && news.changed().await.is_ok() {}
+    pub(super) async fn wait_until_unresumable(&self) {
+        let mut news = self.changes.subscribe();
+        while self.lock_buffer().audience == ReplayAudience::Anyone && news.changed().await.is_ok() {}
     }
 
     /// Writes down what the turn says, until its end or until nobody has read for a while.
-    pub(super) async fn record(&self, shelf: &Shelf, mut begun: Begun, mut writer: Writer) {
-        let mut news = self.news.subscribe();
+    pub(super) async fn record_turn(
+        &self,
+        shelf: &ResumableStreamTable,
+        mut begun: ActiveTurn,
+        mut writer: ChatWriter,
+    ) {
+        let mut news = self.changes.subscribe();
         loop {
-            let (alone, is_behind) = self.pace();
+            let (alone, is_behind) = self.recording_pace();
             // The few last words of a turn that was ended are not waited with: a server that stops waits for this.
             let waits = is_behind && !begun.cancel.is_cancelled();
             let event = tokio::select! {
-                event = begun.events.recv(), if !waits => event.unwrap_or_else(broken),
+                event = begun.events.recv(), if !waits => event.unwrap_or_else(vanished_turn_event),
                 () = begun.cancel.cancelled(), if waits => continue,
                 // Somebody came, went or took something.
                 Ok(()) = news.changed() => continue,
-                () = until(alone) => {
+                () = sleep_until_deadline(alone) => {
                     begun.cancel.cancel();
-                    begun.events.recv().await.unwrap_or_else(broken)
+                    begun.events.recv().await.unwrap_or_else(vanished_turn_event)
                 }
             };
             let over = matches!(event, TurnEvent::Ends(_));
-            self.add(shelf, writer.write(event), over);
+            self.append_chunk(shelf, writer.write_event(event), over);
             if over {
                 return;
             }
@@ -223,65 +228,65 @@ impl Replay {
     }
 
     /// Until when it goes on without a reader, and whether it has to wait for one.
-    fn pace(&self) -> (Option<Instant>, bool) {
-        let said = self.said();
-        let for_all = said.audience == For::All;
+    fn recording_pace(&self) -> (Option<Instant>, bool) {
+        let said = self.lock_buffer();
+        let for_all = said.audience == ReplayAudience::Anyone;
         // What nobody can come back for is not worth a wait.
-        let wait = if for_all { said.alone + ALONE } else { said.alone };
-        (said.readers.is_empty().then_some(wait), !for_all && !said.pieces.is_empty())
+        let wait = if for_all { said.unread_since + DETACHED_TIMEOUT } else { said.unread_since };
+        (said.readers.is_empty().then_some(wait), !for_all && !said.chunks.is_empty())
     }
 
-    fn add(&self, shelf: &Shelf, piece: Bytes, over: bool) {
-        let is_for_all = self.change(|said| {
+    fn append_chunk(&self, shelf: &ResumableStreamTable, piece: Bytes, over: bool) {
+        let is_for_all = self.update_buffer(|said| {
             said.push(piece);
-            said.over = over.then(Instant::now);
-            if said.bytes > MAX_BYTES {
-                said.only_for_listeners();
+            said.ended_at = over.then(Instant::now);
+            if said.bytes > MAX_STREAM_BYTES {
+                said.close_to_new_readers();
             }
-            said.forget();
-            said.audience == For::All
+            said.drop_read_chunks();
+            said.audience == ReplayAudience::Anyone
         });
         // The lock of all is not taken for every word.
-        if is_for_all && shelf.is_too_full() && !shelf.has_bytes(&mut shelf.answers()) {
-            self.change(Said::only_for_listeners);
+        if is_for_all && shelf.is_over_capacity() && !shelf.make_room_for_bytes(&mut shelf.lock_streams()) {
+            self.update_buffer(ReplayBuffer::close_to_new_readers);
         }
-        self.tell();
+        self.notify_change();
     }
 
     /// The answer from its first word, for one more reader. None where it is not for others any more.
-    pub(super) fn read(
+    pub(super) fn open_reader(
         self: &Arc<Self>,
     ) -> Result<Option<impl Stream<Item = Bytes> + Send + use<>>, TooManyReaders> {
-        let mut said = self.said();
+        let mut said = self.lock_buffer();
         match said.audience {
-            For::Listeners | For::Nobody => Ok(None),
-            For::All if said.readers.len() >= MAX_READERS => Err(TooManyReaders),
-            For::All => Ok(Some(self.reader(&mut said))),
+            ReplayAudience::CurrentReaders | ReplayAudience::NoOne => Ok(None),
+            ReplayAudience::Anyone if said.readers.len() >= MAX_READERS => Err(TooManyReaders),
+            ReplayAudience::Anyone => Ok(Some(self.add_reader(&mut said))),
         }
     }
 
     /// The same for the first one.
-    pub(super) fn join(self: &Arc<Self>) -> impl Stream<Item = Bytes> + Send + use<> {
-        self.reader(&mut self.said())
+    pub(super) fn open_first_reader(self: &Arc<Self>) -> impl Stream<Item = Bytes> + Send + use<> {
+        self.add_reader(&mut self.lock_buffer())
     }
 
-    fn reader(self: &Arc<Self>, said: &mut Said) -> impl Stream<Item = Bytes> + Send + use<> {
-        said.joined += 1;
-        let (id, from) = (said.joined, said.gone);
+    fn add_reader(self: &Arc<Self>, said: &mut ReplayBuffer) -> impl Stream<Item = Bytes> + Send + use<> {
+        said.readers_joined += 1;
+        let (id, from) = (said.readers_joined, said.dropped);
         said.readers.insert(id, from);
-        self.tell();
-        let reader = Reader { replay: self.clone(), news: self.news.subscribe(), id };
-        stream::unfold(reader, Reader::next)
+        self.notify_change();
+        let reader = ReplayReader { replay: self.clone(), changes: self.changes.subscribe(), id };
+        stream::unfold(reader, ReplayReader::next)
     }
 }
 
-impl Drop for Replay {
+impl Drop for ResumableStream {
     fn drop(&mut self) {
-        self.all_bytes.fetch_sub(self.said().bytes, Ordering::Relaxed);
+        self.all_bytes.fetch_sub(self.lock_buffer().bytes, Ordering::Relaxed);
     }
 }
 
-async fn until(time: Option<Instant>) {
+async fn sleep_until_deadline(time: Option<Instant>) {
     match time {
         Some(time) => tokio::time::sleep_until(time).await,
         None => std::future::pending().await,
@@ -289,48 +294,48 @@ async fn until(time: Option<Instant>) {
 }
 
 /// Somebody who reads an answer.
-struct Reader {
-    replay: Arc<Replay>,
-    news: watch::Receiver<u64>,
+struct ReplayReader {
+    replay: Arc<ResumableStream>,
+    changes: watch::Receiver<u64>,
     id: u64,
 }
 
-impl Reader {
+impl ReplayReader {
     async fn next(mut self) -> Option<(Bytes, Self)> {
         loop {
-            self.news.borrow_and_update();
-            match self.replay.change(|said| said.take(self.id)) {
-                Taken::Piece(piece) => {
+            self.changes.borrow_and_update();
+            match self.replay.update_buffer(|said| said.take_chunk(self.id)) {
+                BufferRead::Chunk(piece) => {
                     // Whoever writes it down may wait for this.
-                    self.replay.tell();
+                    self.replay.notify_change();
                     return Some((piece, self));
                 }
                 // More was asked for, so whoever carries it to the client has taken all the rest.
-                Taken::Over => {
-                    self.replay.tell();
+                BufferRead::Finished => {
+                    self.replay.notify_change();
                     return None;
                 }
-                Taken::Nothing => {}
+                BufferRead::Pending => {}
             }
             tokio::select! {
-                _ = self.news.changed() => {}
+                _ = self.changes.changed() => {}
                 () = tokio::time::sleep(HEARTBEAT) => {
-                    return Some((Bytes::from_static(Writer::heartbeat(self.replay.protocol)), self));
+                    return Some((Bytes::from_static(ChatWriter::heartbeat(self.replay.protocol)), self));
                 }
             }
         }
     }
 }
 
-impl Drop for Reader {
+impl Drop for ReplayReader {
     fn drop(&mut self) {
-        self.replay.change(|said| {
+        self.replay.update_buffer(|said| {
             said.readers.remove(&self.id);
             if said.readers.is_empty() {
-                said.alone = Instant::now();
+                said.unread_since = Instant::now();
             }
-            said.forget();
+            said.drop_read_chunks();
         });
-        self.replay.tell();
+        self.replay.notify_change();
     }
 }

@@ -2,7 +2,7 @@ use std::pin::Pin;
 
 use futures_util::StreamExt as _;
 use tokio::{sync::mpsc, time::Instant};
-use toolyard_agent::event::{Finish, TurnEvent};
+use toolyard_agent::event::{TurnEndReason, TurnEvent};
 use toolyard_core::Caller;
 
 use super::{super::respond::HEARTBEAT, *};
@@ -10,7 +10,7 @@ use super::{super::respond::HEARTBEAT, *};
 type Pieces = Pin<Box<dyn Stream<Item = Bytes> + Send>>;
 
 struct World {
-    replays: Replays,
+    replays: ResumableStreams,
     lifecycle: Lifecycle,
     ada: CallOwner,
 }
@@ -23,30 +23,30 @@ impl World {
     fn with(change: impl FnOnce(&mut ChatConfig)) -> Self {
         let mut config = ChatConfig::default();
         change(&mut config);
-        let (replays, lifecycle) = (Replays::new(&config), Lifecycle::default());
+        let (replays, lifecycle) = (ResumableStreams::new(&config), Lifecycle::default());
         let ada = CallOwner { user: "ada".parse().unwrap(), caller: Caller::User };
         Self { replays, lifecycle, ada }
     }
 
     /// A turn, and its first reader where the answer is kept.
     fn try_begin(&self, id: &str) -> (mpsc::Sender<TurnEvent>, Option<Pieces>) {
-        let (turn, begun) = Begun::scripted();
-        let (writer, hello) = (Writer::new(ChatProtocol::V1, "m"), Bytes::from_static(b"hello\n"));
-        let begun = self.replays.begin(&self.ada, id, begun, writer, hello, &self.lifecycle);
+        let (turn, begun) = ActiveTurn::new_scripted();
+        let (writer, hello) = (ChatWriter::new(ChatProtocol::V1, "m"), Bytes::from_static(b"hello\n"));
+        let begun = self.replays.start_stream(&self.ada, id, begun, writer, hello, &self.lifecycle);
         (turn, begun.ok().map(|pieces| Box::pin(pieces) as Pieces))
     }
 
-    fn begin(&self, id: &str) -> (mpsc::Sender<TurnEvent>, Pieces, Arc<Replay>) {
+    fn begin(&self, id: &str) -> (mpsc::Sender<TurnEvent>, Pieces, Arc<ResumableStream>) {
         let (turn, reader) = self.try_begin(id);
         (turn, reader.unwrap(), self.kept(id).unwrap())
     }
 
-    fn kept(&self, id: &str) -> Option<Arc<Replay>> {
-        self.replays.0.answers().get(&(self.ada.clone(), id.to_owned())).cloned()
+    fn kept(&self, id: &str) -> Option<Arc<ResumableStream>> {
+        self.replays.0.lock_streams().get(&(self.ada.clone(), id.to_owned())).cloned()
     }
 
     fn read(&self, id: &str) -> Option<Pieces> {
-        self.replays.read(&self.ada, id).unwrap().map(|(_, pieces)| Box::pin(pieces) as Pieces)
+        self.replays.resume_stream(&self.ada, id).unwrap().map(|(_, pieces)| Box::pin(pieces) as Pieces)
     }
 
     fn bytes(&self) -> usize {
@@ -59,7 +59,7 @@ async fn say(turn: &mpsc::Sender<TurnEvent>, text: &str) {
     settle().await;
 }
 
-async fn end(turn: &mpsc::Sender<TurnEvent>, finish: Finish) {
+async fn end(turn: &mpsc::Sender<TurnEvent>, finish: TurnEndReason) {
     turn.send(TurnEvent::Ends(finish)).await.unwrap();
     settle().await;
 }
@@ -86,17 +86,17 @@ async fn a_turn_goes_on_alone_for_a_while_and_its_answer_stays_for_a_while() {
     let world = World::new();
     let (turn, mut reader, replay) = world.begin("c");
     assert_eq!(reader.next().await.unwrap(), "hello\n");
-    pass(ALONE * 3).await;
+    pass(DETACHED_TIMEOUT * 3).await;
     assert!(!replay.cancel.is_cancelled(), "somebody reads");
     drop(reader);
-    pass(ALONE / 2).await;
+    pass(DETACHED_TIMEOUT / 2).await;
     drop(world.read("c"));
-    pass(ALONE - Duration::from_secs(1)).await;
+    pass(DETACHED_TIMEOUT - Duration::from_secs(1)).await;
     assert!(!replay.cancel.is_cancelled(), "somebody came by");
     pass(Duration::from_secs(1)).await;
     assert!(replay.cancel.is_cancelled());
-    end(&turn, Finish::Cancelled).await;
-    pass(ALONE - Duration::from_secs(1)).await;
+    end(&turn, TurnEndReason::Cancelled).await;
+    pass(DETACHED_TIMEOUT - Duration::from_secs(1)).await;
     let mut left = world.read("c").unwrap();
     assert!(left.next().await.unwrap().starts_with(b"hello\nd:"));
     drop(left);
@@ -113,7 +113,7 @@ async fn what_somebody_has_whole_is_gone_at_once() {
     let (turn, reader, replay) = world.begin("c");
     let second = world.read("c").unwrap();
     say(&turn, "one").await;
-    end(&turn, Finish::Stop).await;
+    end(&turn, TurnEndReason::Stop).await;
     assert!(world.read("c").is_some());
     assert!(all(reader).await.starts_with("hello\n0:\"one\"\nd:"));
     assert!(world.read("c").is_none());
@@ -144,12 +144,12 @@ async fn an_answer_that_is_too_large_is_for_those_who_listen() {
         say(&turn, &piece).await;
         said += 1;
     }
-    assert_eq!(said, MAX_BYTES / piece.len());
+    assert_eq!(said, MAX_STREAM_BYTES / piece.len());
     // Nobody takes anything, so nothing more is written down.
     for _ in 0..3 {
         say(&turn, &piece).await;
     }
-    assert!(world.bytes() < MAX_BYTES + 2 * piece.len(), "{}", world.bytes());
+    assert!(world.bytes() < MAX_STREAM_BYTES + 2 * piece.len(), "{}", world.bytes());
     let mut heard = 0;
     while heard < (said + 3) * piece.len() {
         heard += reader.next().await.unwrap().len();
@@ -157,7 +157,7 @@ async fn an_answer_that_is_too_large_is_for_those_who_listen() {
     }
     assert_eq!(world.bytes(), 0, "what the only listener has is not kept");
     assert!(!replay.cancel.is_cancelled());
-    end(&turn, Finish::Stop).await;
+    end(&turn, TurnEndReason::Stop).await;
     assert!(all(reader).await.starts_with("d:"));
     assert!(world.kept("c").is_none());
 }
@@ -186,7 +186,7 @@ async fn a_listener_that_takes_nothing_does_not_keep_an_ended_turn() {
     let world = World::with(|config| config.replay_bytes = 100);
     let (turn, reader, replay) = world.begin("c");
     say(&turn, &"x".repeat(200)).await;
-    end(&turn, Finish::Cancelled).await;
+    end(&turn, TurnEndReason::Cancelled).await;
     assert!(world.kept("c").is_some(), "its last words wait for the listener");
     replay.cancel.cancel();
     settle().await;
@@ -202,7 +202,7 @@ async fn the_oldest_that_are_over_make_room_for_new_ones_and_for_new_words() {
         let (turn, reader, _) = world.begin(id);
         drop(reader);
         say(&turn, &long).await;
-        end(&turn, Finish::Stop).await;
+        end(&turn, TurnEndReason::Stop).await;
         pass(Duration::from_secs(1)).await;
     }
     let (turn, _reader, _) = world.begin("c");
@@ -239,8 +239,8 @@ async fn so_many_read_one_answer_at_once() {
     let world = World::new();
     let (_turn, first, _replay) = world.begin("c");
     let mut others: Vec<_> = (1..MAX_READERS).map(|_| world.read("c").unwrap()).collect();
-    assert_eq!(world.replays.read(&world.ada, "c").map(|_| ()), Err(TooManyReaders));
-    assert!(world.replays.read(&world.ada, "other").unwrap().is_none());
+    assert_eq!(world.replays.resume_stream(&world.ada, "c").map(|_| ()), Err(TooManyReaders));
+    assert!(world.replays.resume_stream(&world.ada, "other").unwrap().is_none());
     others.pop();
     others.push(world.read("c").unwrap());
     drop(first);
@@ -254,7 +254,7 @@ async fn whoever_comes_late_takes_a_long_answer_in_parts() {
     for _ in 0..40 {
         say(&turn, &"x".repeat(10_000)).await;
     }
-    end(&turn, Finish::Stop).await;
+    end(&turn, TurnEndReason::Stop).await;
     let late: Vec<Bytes> = world.read("c").unwrap().collect().await;
     assert!(late.len() > 5 && late.iter().all(|piece| piece.len() <= 64 * 1024), "{}", late.len());
     assert_eq!(String::from_utf8(late.concat()).unwrap(), all(reader).await, "nothing is lost");

@@ -7,23 +7,23 @@ use axum::{
 use http::{HeaderValue, Method, header};
 use serde::{Deserialize, Serialize};
 use toolyard_core::ports::PublishedPlugin;
-use toolyard_platform::plugins::status_word;
+use toolyard_platform::plugins::status_name;
 use toolyard_protocol::{
-    plugin::{ContentHash, Permissions, PluginId},
+    plugin::{ContentHash, PluginId, PluginPermissions},
     session::iso_millis,
 };
 use toolyard_trust::PluginJudge as _;
 
 use super::{
-    super::{Answer, MAX_WORDS, ok},
-    id_of,
+    super::{HandlerResult, MAX_WORDS, ok_json},
+    parse_plugin_id,
 };
 use crate::{
-    auth::Anybody,
-    error::Failure,
-    extract::{Path, Query},
-    routes::{Access, Route},
-    state::AppState,
+    auth::KnownActor,
+    error::RequestError,
+    extract::{PathParams, QueryParams},
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 /// Plugins in one page.
@@ -34,44 +34,44 @@ pub(super) fn routes() -> Vec<Route> {
         Route::new(
             Method::GET,
             "/api/plugins",
-            Access::Known,
+            RouteAccess::Authenticated,
             "The catalogue: the newest version of each plugin, by id",
-            list,
+            list_catalogue,
         )
         .query(&[
             ("q", "Words in its id, name, description or publisher"),
             ("after", "The id after which to go on: `next` of the page before"),
         ])
-        .gives::<Catalogue>(),
+        .response_body::<CataloguePage>(),
         Route::new(
             Method::GET,
             "/api/plugins/{id}/{version}",
-            Access::Known,
+            RouteAccess::Authenticated,
             "The manifest of one version, byte for byte as it was signed",
-            download,
+            download_manifest,
         )
-        .gives::<serde_json::Map<String, serde_json::Value>>(),
+        .response_body::<serde_json::Map<String, serde_json::Value>>(),
         Route::new(
             Method::GET,
             "/api/plugins/keys",
-            Access::Public,
+            RouteAccess::Public,
             "The key list, signed by the root key that clients pin",
-            keys,
+            get_key_list,
         )
-        .gives::<serde_json::Map<String, serde_json::Value>>(),
+        .response_body::<serde_json::Map<String, serde_json::Value>>(),
         Route::new(
             Method::GET,
             "/api/plugins/revocations",
-            Access::Public,
+            RouteAccess::Public,
             "What was called back, signed by the same root",
-            revocations,
+            get_revocations,
         )
-        .gives::<serde_json::Map<String, serde_json::Value>>(),
+        .response_body::<serde_json::Map<String, serde_json::Value>>(),
     ]
 }
 
 #[derive(Deserialize)]
-struct ListQuery {
+struct CatalogueQuery {
     #[serde(default)]
     q: String,
     after: Option<PluginId>,
@@ -79,7 +79,7 @@ struct ListQuery {
 
 /// One page of the catalogue.
 #[derive(Serialize, schemars::JsonSchema)]
-struct Catalogue {
+struct CataloguePage {
     plugins: Vec<CatalogueEntry>,
     /// Where there are more: send it as `after`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,27 +98,34 @@ struct CatalogueEntry {
     content_hash: ContentHash,
     /// What it is now: a plugin that was called back stays in the catalogue as `revoked`.
     status: String,
-    asks_for: Permissions,
+    asks_for: PluginPermissions,
     published_at: String,
 }
 
-async fn list(State(state): State<AppState>, Anybody(_): Anybody, Query(query): Query<ListQuery>) -> Answer {
+async fn list_catalogue(
+    State(state): State<ServerState>,
+    KnownActor(_): KnownActor,
+    QueryParams(query): QueryParams<CatalogueQuery>,
+) -> HandlerResult {
     if query.q.chars().count() > MAX_WORDS {
-        return Err(Failure::invalid(format!("q: at most {MAX_WORDS} characters")));
+        return Err(RequestError::invalid_request(format!("q: at most {MAX_WORDS} characters")));
     }
-    let found =
-        state.stores.published_plugins.published(query.q.trim(), query.after.as_ref(), PAGE + 1).await?;
+    let found = state
+        .stores
+        .published_plugins
+        .search_published(query.q.trim(), query.after.as_ref(), PAGE + 1)
+        .await?;
     let more = found.len() > PAGE;
-    let plugins: Vec<_> = found.into_iter().take(PAGE).map(|one| entry(&state, one)).collect();
+    let plugins: Vec<_> = found.into_iter().take(PAGE).map(|one| catalogue_entry(&state, one)).collect();
     let next = plugins.last().filter(|_| more).map(|last| last.id.clone());
-    ok(&Catalogue { plugins, next })
+    ok_json(&CataloguePage { plugins, next })
 }
 
-fn entry(state: &AppState, plugin: PublishedPlugin) -> CatalogueEntry {
+fn catalogue_entry(state: &ServerState, plugin: PublishedPlugin) -> CatalogueEntry {
     let judged = state.plugins.trust.judge_text(&plugin.manifest, Some(&plugin.hash), state.clock.now());
     let (status, asks_for) = match &judged {
-        Ok(judged) => (status_word(&judged.verdict.status), judged.verdict.permissions.clone()),
-        Err(_) => ("modified", Permissions::default()),
+        Ok(judged) => (status_name(&judged.verdict.status), judged.verdict.permissions.clone()),
+        Err(_) => ("modified", PluginPermissions::default()),
     };
     CatalogueEntry {
         id: plugin.id,
@@ -133,26 +140,31 @@ fn entry(state: &AppState, plugin: PublishedPlugin) -> CatalogueEntry {
     }
 }
 
-async fn download(
-    State(state): State<AppState>,
-    Anybody(_): Anybody,
-    Path((id, version)): Path<(String, String)>,
-) -> Answer {
-    let id = id_of(&id)?;
-    let found = state.stores.published_plugins.published_version(&id, Some(&version)).await?;
-    let found = found.ok_or_else(|| Failure::not_found(format_args!("plugin {id} {version}")))?;
-    Ok(as_it_is(found.manifest))
+async fn download_manifest(
+    State(state): State<ServerState>,
+    KnownActor(_): KnownActor,
+    PathParams((id, version)): PathParams<(String, String)>,
+) -> HandlerResult {
+    let id = parse_plugin_id(&id)?;
+    let found = state.stores.published_plugins.find_published(&id, Some(&version)).await?;
+    let found = found.ok_or_else(|| RequestError::not_found(format_args!("plugin {id} {version}")))?;
+    Ok(json_document(found.manifest))
 }
 
-async fn keys(State(state): State<AppState>) -> Answer {
-    state.plugins.trust.keys_text().map(as_it_is).ok_or_else(|| Failure::not_found("key list"))
+async fn get_key_list(State(state): State<ServerState>) -> HandlerResult {
+    state.plugins.trust.keys_text().map(json_document).ok_or_else(|| RequestError::not_found("key list"))
 }
 
-async fn revocations(State(state): State<AppState>) -> Answer {
-    state.plugins.trust.revocations_text().map(as_it_is).ok_or_else(|| Failure::not_found("revocation list"))
+async fn get_revocations(State(state): State<ServerState>) -> HandlerResult {
+    state
+        .plugins
+        .trust
+        .revocations_text()
+        .map(json_document)
+        .ok_or_else(|| RequestError::not_found("revocation list"))
 }
 
 /// A signed document, byte for byte.
-fn as_it_is(text: String) -> Response {
+fn json_document(text: String) -> Response {
     ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], text).into_response()
 }

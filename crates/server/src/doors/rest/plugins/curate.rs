@@ -12,18 +12,18 @@ use toolyard_protocol::{
     plugin::{ContentHash, Manifest},
     raw::to_raw,
 };
-use toolyard_trust::Report;
+use toolyard_trust::AuditReport;
 
 use super::{
-    super::{Answer, ok},
-    id_of,
+    super::{HandlerResult, ok_json},
+    parse_plugin_id,
 };
 use crate::{
-    auth::{Anybody, Curator},
+    auth::{CuratorActor, KnownActor},
     body::{JsonBody, LargeJsonBody},
-    extract::Path,
-    routes::{Access, Route},
-    state::AppState,
+    extract::PathParams,
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 pub(super) fn routes() -> Vec<Route> {
@@ -31,29 +31,29 @@ pub(super) fn routes() -> Vec<Route> {
         Route::new(
             Method::POST,
             "/api/plugins/sign",
-            Access::Curator,
+            RouteAccess::Curator,
             "Looks at a plugin, and where nothing forbids it signs it and adds it to the catalogue",
-            sign,
+            sign_plugin,
         )
-        .takes::<SignBody>()
-        .gives::<SignAnswer>(),
+        .request_body::<SignBody>()
+        .response_body::<SignAnswer>(),
         Route::new(
             Method::POST,
             "/api/plugins/{id}/revoke",
-            Access::Curator,
+            RouteAccess::Curator,
             "Calls a plugin back: a version, a content, or all of it",
-            revoke,
+            revoke_plugin,
         )
-        .takes::<RevokeBody>()
-        .gives::<RevokeAnswer>(),
+        .request_body::<RevokeBody>()
+        .response_body::<RevokeAnswer>(),
         Route::new(
             Method::POST,
             "/api/plugins/reload",
-            Access::Operator,
+            RouteAccess::Operator,
             "Reads the key list and the revocation list again",
-            reload,
+            reload_lists,
         )
-        .gives::<ReloadAnswer>(),
+        .response_body::<ReloadAnswer>(),
     ]
 }
 
@@ -74,7 +74,7 @@ struct SignAnswer {
     content_hash: ContentHash,
     /// What was found: `{passes, findings: [{severity, code, place, text}]}`.
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
-    report: Report,
+    report: AuditReport,
     /// The signed manifest.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
@@ -106,15 +106,15 @@ struct ReloadAnswer {
     changed: bool,
 }
 
-async fn sign(
-    State(state): State<AppState>,
-    Curator(actor): Curator,
+async fn sign_plugin(
+    State(state): State<ServerState>,
+    CuratorActor(actor): CuratorActor,
     LargeJsonBody(body): LargeJsonBody<SignBody>,
-) -> Answer {
+) -> HandlerResult {
     let signed = plugins::sign(&state.platform, &actor, body.manifest.get()).await?;
     let raw =
         |manifest: Manifest| RawValue::from_string(manifest.raw().to_owned()).unwrap_or_else(|_| to_raw(&()));
-    ok(&SignAnswer {
+    ok_json(&SignAnswer {
         signed: signed.manifest.is_some(),
         content_hash: signed.content_hash,
         report: signed.report,
@@ -122,17 +122,19 @@ async fn sign(
     })
 }
 
-async fn revoke(
-    State(state): State<AppState>,
-    Curator(actor): Curator,
-    Path(id): Path<String>,
+async fn revoke_plugin(
+    State(state): State<ServerState>,
+    CuratorActor(actor): CuratorActor,
+    PathParams(id): PathParams<String>,
     JsonBody(RevokeBody { version, content_hash, reason }): JsonBody<RevokeBody>,
-) -> Answer {
+) -> HandlerResult {
     let request = RevokeRequest { version, content_hash, reason };
-    ok(&RevokeAnswer { revoked: plugins::revoke(&state.platform, &actor, id_of(&id)?, request).await? })
+    ok_json(&RevokeAnswer {
+        revoked: plugins::revoke(&state.platform, &actor, parse_plugin_id(&id)?, request).await?,
+    })
 }
 
-async fn reload(State(state): State<AppState>, Anybody(_): Anybody) -> Answer {
+async fn reload_lists(State(state): State<ServerState>, KnownActor(_): KnownActor) -> HandlerResult {
     let changed = plugins::reload_lists(&state.platform).await.map_err(PlatformError::from)?;
-    ok(&ReloadAnswer { changed })
+    ok_json(&ReloadAnswer { changed })
 }

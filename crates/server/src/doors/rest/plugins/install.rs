@@ -10,15 +10,15 @@ use toolyard_platform::{
 };
 use toolyard_protocol::{
     api::{ApiError, ApiErrorCode},
-    plugin::{Permissions, PluginId},
+    plugin::{PluginId, PluginPermissions},
 };
-use toolyard_trust::Change;
+use toolyard_trust::ManifestChange;
 
 use super::{
-    super::Answer,
-    installed::{source, summary},
+    super::HandlerResult,
+    installed::{plugin_source, plugin_summary},
 };
-use crate::{auth::ForUser, body::LargeJsonBody, error::json, state::AppState};
+use crate::{auth::TargetUser, body::LargeJsonBody, error::json_response, state::ServerState};
 
 /// Body of `POST /api/plugins/installed`: a manifest, or a plugin of the catalogue.
 #[derive(Deserialize, schemars::JsonSchema)]
@@ -36,7 +36,7 @@ pub(super) struct InstallBody {
     version: Option<String>,
     /// What the user agrees to. Without it: what was agreed to for the version before, or nothing.
     #[serde(default)]
-    permissions: Option<Permissions>,
+    permissions: Option<PluginPermissions>,
     /// Whether the user agrees that an update has an older version, another publisher or another signer.
     #[serde(default)]
     accept_change: bool,
@@ -48,30 +48,32 @@ pub(super) struct InstallBody {
 pub(super) struct NeedsAgreement {
     error: ApiError,
     /// All that it asks for: send it as `permissions` to agree.
-    asks_for: Permissions,
+    asks_for: PluginPermissions,
     /// What of that was not agreed to.
-    not_agreed: Permissions,
+    not_agreed: PluginPermissions,
     /// What an update changes; where it asks again, `acceptChange` is needed.
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
-    change: Option<Change>,
+    change: Option<ManifestChange>,
 }
 
-pub(super) async fn handler(
-    State(state): State<AppState>,
-    who: ForUser,
+pub(super) async fn install_plugin(
+    State(state): State<ServerState>,
+    who: TargetUser,
     LargeJsonBody(body): LargeJsonBody<InstallBody>,
-) -> Answer {
-    let source = source(&state)?;
+) -> HandlerResult {
+    let source = plugin_source(&state)?;
     let user = who.user.clone();
     let InstallBody { manifest, catalogue_id, version, permissions, accept_change } = body;
     let manifest = manifest.map(|raw| raw.get().to_owned());
     let request = InstallRequest { manifest, catalogue_id, version, permissions, accept_change };
     match plugins::install(&state.platform, &who.into(), request).await {
-        Ok(plugin) => Ok(json(StatusCode::CREATED, &summary(source.load(&user, plugin)))),
+        Ok(plugin) => {
+            Ok(json_response(StatusCode::CREATED, &plugin_summary(source.load_plugin(&user, plugin))))
+        }
         Err(PlatformError::NeedsAgreement(needed)) => {
             let NeededAgreement { message, asks_for, not_agreed, change } = *needed;
             let error = ApiError { code: ApiErrorCode::Conflict, message, problems: Vec::new() };
-            Ok(json(StatusCode::CONFLICT, &NeedsAgreement { error, asks_for, not_agreed, change }))
+            Ok(json_response(StatusCode::CONFLICT, &NeedsAgreement { error, asks_for, not_agreed, change }))
         }
         Err(error) => Err(error.into()),
     }

@@ -3,27 +3,27 @@
 use axum::extract::State;
 use http::Method;
 use serde::{Deserialize, Serialize};
-use toolyard_core::ports::Switch;
-use toolyard_platform::plugins::{self, status_word};
+use toolyard_core::ports::PluginSwitch;
+use toolyard_platform::plugins::{self, status_name};
 use toolyard_protocol::{
     PackageName,
-    plugin::{ContentHash, Permissions, PluginId},
+    plugin::{ContentHash, PluginId, PluginPermissions},
     session::iso_millis,
 };
-use toolyard_sources::{PluginSource, plugin::Loaded};
+use toolyard_sources::{PluginSource, plugin::LoadedPlugin};
 
 use super::{
-    super::{Answer, nothing, ok},
-    id_of,
+    super::{HandlerResult, no_content, ok_json},
     install::{self, InstallBody, NeedsAgreement},
+    parse_plugin_id,
 };
 use crate::{
-    auth::{ForUser, Refusal},
+    auth::{AuthRefusal, TargetUser},
     body::JsonBody,
-    error::Failure,
-    extract::Path,
-    routes::{Access, Route},
-    state::AppState,
+    error::RequestError,
+    extract::PathParams,
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 pub(super) fn routes() -> Vec<Route> {
@@ -31,39 +31,39 @@ pub(super) fn routes() -> Vec<Route> {
         Route::new(
             Method::GET,
             "/api/plugins/installed",
-            Access::User,
+            RouteAccess::User,
             "The user's plugins, the earliest first, as they are judged now",
-            list,
+            list_plugins,
         )
-        .gives::<PluginList>(),
+        .response_body::<PluginList>(),
         Route::new(
             Method::POST,
             "/api/plugins/installed",
-            Access::User,
+            RouteAccess::User,
             "Installs a plugin, or another version of it; what it asks for has to be agreed to",
-            install::handler,
+            install::install_plugin,
         )
-        .takes::<InstallBody>()
-        .gives::<PluginSummary>()
-        .fails::<NeedsAgreement>()
-        .success(201),
+        .request_body::<InstallBody>()
+        .response_body::<PluginSummary>()
+        .error_body::<NeedsAgreement>()
+        .success_status(201),
         Route::new(
             Method::PATCH,
             "/api/plugins/installed/{id}",
-            Access::User,
+            RouteAccess::User,
             "Switches a plugin on or off",
-            switch,
+            switch_plugin,
         )
-        .takes::<SwitchBody>()
-        .gives::<PluginSummary>(),
+        .request_body::<SwitchBody>()
+        .response_body::<PluginSummary>(),
         Route::new(
             Method::DELETE,
             "/api/plugins/installed/{id}",
-            Access::User,
+            RouteAccess::User,
             "Removes a plugin with all that it keeps for the user",
-            remove,
+            remove_plugin,
         )
-        .success(204),
+        .success_status(204),
     ]
 }
 
@@ -97,7 +97,7 @@ pub(super) struct PluginSummary {
     /// Why not, if not.
     hidden: Option<String>,
     /// What it may do.
-    permissions: Permissions,
+    permissions: PluginPermissions,
     content_hash: ContentHash,
     tools: Vec<String>,
     installed_at: String,
@@ -110,15 +110,15 @@ struct SwitchBody {
 }
 
 /// The source, if the operator allows plugins.
-pub(super) fn source(state: &AppState) -> Result<&PluginSource, Failure> {
+pub(super) fn plugin_source(state: &ServerState) -> Result<&PluginSource, RequestError> {
     let text = "plugins do not run on this server; the operator can allow them (plugins.enabled)";
-    state.plugins.source.as_deref().ok_or_else(|| Refusal::Forbidden(text).into())
+    state.plugins.source.as_deref().ok_or_else(|| AuthRefusal::Forbidden(text).into())
 }
 
-pub(super) fn summary(loaded: Loaded) -> PluginSummary {
+pub(super) fn plugin_summary(loaded: LoadedPlugin) -> PluginSummary {
     let (row, manifest) = (loaded.row, loaded.manifest);
     let (status, reason) = match &loaded.verdict {
-        Some(verdict) => (status_word(&verdict.status), verdict.reason.clone()),
+        Some(verdict) => (status_name(&verdict.status), verdict.reason.clone()),
         None => ("modified", "what is stored cannot be read".to_owned()),
     };
     PluginSummary {
@@ -130,7 +130,7 @@ pub(super) fn summary(loaded: Loaded) -> PluginSummary {
         status: status.to_owned(),
         status_at_install: row.status,
         reason,
-        enabled: row.switch == Switch::On,
+        enabled: row.switch == PluginSwitch::On,
         runs: loaded.hidden.is_none(),
         hidden: loaded.hidden,
         permissions: loaded.permissions,
@@ -141,25 +141,29 @@ pub(super) fn summary(loaded: Loaded) -> PluginSummary {
     }
 }
 
-async fn list(State(state): State<AppState>, who: ForUser) -> Answer {
-    let source = source(&state)?;
-    let rows = state.stores.plugins.plugins(&who.user).await?;
-    let plugins = rows.into_iter().map(|row| summary(source.load(&who.user, row))).collect();
-    ok(&PluginList { plugins })
+async fn list_plugins(State(state): State<ServerState>, who: TargetUser) -> HandlerResult {
+    let source = plugin_source(&state)?;
+    let rows = state.stores.plugins.list_installed(&who.user).await?;
+    let plugins = rows.into_iter().map(|row| plugin_summary(source.load_plugin(&who.user, row))).collect();
+    ok_json(&PluginList { plugins })
 }
 
-async fn switch(
-    State(state): State<AppState>,
-    who: ForUser,
-    Path(id): Path<String>,
+async fn switch_plugin(
+    State(state): State<ServerState>,
+    who: TargetUser,
+    PathParams(id): PathParams<String>,
     JsonBody(body): JsonBody<SwitchBody>,
-) -> Answer {
-    let (source, user) = (source(&state)?, who.user.clone());
-    let plugin = plugins::switch(&state.platform, &who.into(), &id_of(&id)?, body.enabled).await?;
-    ok(&summary(source.load(&user, plugin)))
+) -> HandlerResult {
+    let (source, user) = (plugin_source(&state)?, who.user.clone());
+    let plugin = plugins::switch(&state.platform, &who.into(), &parse_plugin_id(&id)?, body.enabled).await?;
+    ok_json(&plugin_summary(source.load_plugin(&user, plugin)))
 }
 
-async fn remove(State(state): State<AppState>, who: ForUser, Path(id): Path<String>) -> Answer {
-    plugins::uninstall(&state.platform, &who.into(), &id_of(&id)?).await?;
-    nothing()
+async fn remove_plugin(
+    State(state): State<ServerState>,
+    who: TargetUser,
+    PathParams(id): PathParams<String>,
+) -> HandlerResult {
+    plugins::uninstall(&state.platform, &who.into(), &parse_plugin_id(&id)?).await?;
+    no_content()
 }

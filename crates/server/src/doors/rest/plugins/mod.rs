@@ -15,7 +15,7 @@ mod policy;
 
 use toolyard_protocol::plugin::PluginId;
 
-use crate::{error::Failure, routes::Route};
+use crate::{error::RequestError, routes::Route};
 
 pub(crate) fn routes() -> Vec<Route> {
     let routes = installed::routes().into_iter().chain(curate::routes()).chain(catalogue::routes());
@@ -23,6 +23,6 @@ pub(crate) fn routes() -> Vec<Route> {
 }
 
 /// An id from a path.
-fn id_of(text: &str) -> Result<PluginId, Failure> {
-    text.parse().map_err(|_| Failure::not_found(format_args!("plugin {text}")))
+fn parse_plugin_id(text: &str) -> Result<PluginId, RequestError> {
+    text.parse().map_err(|_| RequestError::not_found(format_args!("plugin {text}")))
 }

@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use toolyard_protocol::plugin::{ContentHash, KeyId, PluginId};
 
-use super::super::{Answer, ok};
+use super::super::{HandlerResult, ok_json};
 use crate::{
-    auth::Anybody,
-    routes::{Access, Route},
-    state::AppState,
+    auth::KnownActor,
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 pub(super) fn routes() -> Vec<Route> {
@@ -18,18 +18,18 @@ pub(super) fn routes() -> Vec<Route> {
         Route::new(
             Method::GET,
             "/api/plugins/policy",
-            Access::Known,
+            RouteAccess::Authenticated,
             "Whom this server believes in matters of plugins, and their bounds",
-            policy,
+            get_plugin_policy,
         )
-        .gives::<Policy>(),
+        .response_body::<PluginPolicy>(),
     ]
 }
 
 /// What this server holds of plugins.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Policy {
+struct PluginPolicy {
     /// Whether users' plugins run on it.
     enabled: bool,
     /// The public root key in force, SPKI in base64.
@@ -74,10 +74,10 @@ struct PluginLimits {
     storage_keys: usize,
 }
 
-async fn policy(State(state): State<AppState>, Anybody(_): Anybody) -> Answer {
-    let (config, in_force) = (&state.config.plugins, state.plugins.trust.in_force());
+async fn get_plugin_policy(State(state): State<ServerState>, KnownActor(_): KnownActor) -> HandlerResult {
+    let (config, in_force) = (&state.config.plugins, state.plugins.trust.summary());
     let allowed = config.allow_unsigned.iter();
-    ok(&Policy {
+    ok_json(&PluginPolicy {
         enabled: state.plugins.source.is_some(),
         root_key: in_force.root.map(String::from),
         key_list_number: in_force.keys,

@@ -1,19 +1,19 @@
 //! Rows of a table as RFC 4180 has them, harmless in programs that take some texts for formulas.
 
 /// One row, with its end.
-pub(super) fn row<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
+pub(super) fn csv_row<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
     let mut row = String::new();
     for (place, text) in cells.into_iter().enumerate() {
         if place > 0 {
             row.push(',');
         }
-        cell(&mut row, text);
+        push_cell(&mut row, text);
     }
     row.push_str("\r\n");
     row
 }
 
-fn cell(row: &mut String, text: &str) {
+fn push_cell(row: &mut String, text: &str) {
     // Names of tools and users come from outside, and a spreadsheet would run what begins like this.
     let guard = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
     if text.contains([',', '"', '\n', '\r']) {
@@ -48,8 +48,8 @@ mod tests {
             ("=HYPERLINK(\"http://x\",1)", "\"'=HYPERLINK(\"\"http://x\"\",1)\""),
             ("a=b", "a=b"),
         ] {
-            assert_eq!(row([text]), format!("{written}\r\n"), "{text:?}");
+            assert_eq!(csv_row([text]), format!("{written}\r\n"), "{text:?}");
         }
-        assert_eq!(row(["a", "", "c"]), "a,,c\r\n");
+        assert_eq!(csv_row(["a", "", "c"]), "a,,c\r\n");
     }
 }

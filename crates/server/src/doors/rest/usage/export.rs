@@ -14,15 +14,15 @@ use toolyard_core::ports::{CallFilter, CallLog, UsageFilter};
 use toolyard_protocol::api::CallSummary;
 
 use super::{
-    super::{Answer, seen::summary},
-    APP, Asked, OF, SINCE, TOOL, UNTIL, USER,
-    csv::row,
+    super::{HandlerResult, call_visibility::call_summary},
+    APP, OF, SINCE, TOOL, UNTIL, USER, UsageRequest,
+    csv::csv_row,
 };
 use crate::{
-    auth::Anybody,
-    extract::Query,
-    routes::{Access, Route},
-    state::AppState,
+    auth::KnownActor,
+    extract::QueryParams,
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 /// Most calls in one table.
@@ -34,16 +34,16 @@ pub(super) fn route() -> Route {
     Route::new(
         Method::GET,
         "/api/usage/export",
-        Access::Known,
+        RouteAccess::Authenticated,
         "Usage of tools, or the newest 100,000 calls, as CSV",
-        export,
+        export_usage,
     )
     .query(&[("what", "`tools` or `calls`"), SINCE, UNTIL, APP, TOOL, USER, OF])
 }
 
 #[derive(Deserialize)]
 struct ExportQuery {
-    what: What,
+    what: ExportKind,
     user: Option<String>,
     of: Option<String>,
     app: Option<String>,
@@ -54,36 +54,36 @@ struct ExportQuery {
 
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum What {
+enum ExportKind {
     Tools,
     Calls,
 }
 
-async fn export(
-    State(state): State<AppState>,
-    Anybody(who): Anybody,
-    Query(query): Query<ExportQuery>,
-) -> Answer {
+async fn export_usage(
+    State(state): State<ServerState>,
+    KnownActor(who): KnownActor,
+    QueryParams(query): QueryParams<ExportQuery>,
+) -> HandlerResult {
     let ExportQuery { what, user, of, app, tool, since, until } = query;
-    let filter = Asked { user, of, app, tool, since, until }.filter(&who)?;
+    let filter = UsageRequest { user, of, app, tool, since, until }.to_filter(&who)?;
     match what {
-        What::Tools => {
-            let usage = state.stores.calls.usage(&filter).await?;
-            let mut table = row(["tool", "calls", "errors", "mean_us"]);
+        ExportKind::Tools => {
+            let usage = state.stores.calls.tool_usage(&filter).await?;
+            let mut table = csv_row(["tool", "calls", "errors", "mean_us"]);
             for tool in usage {
                 let numbers = [tool.calls, tool.errors, tool.mean_us].map(|number| number.to_string());
-                table.push_str(&row([&*tool.tool, &*numbers[0], &*numbers[1], &*numbers[2]]));
+                table.push_str(&csv_row([&*tool.tool, &*numbers[0], &*numbers[1], &*numbers[2]]));
             }
-            Ok(attached("toolyard-tools.csv", Body::from(table)))
+            Ok(csv_attachment("toolyard-tools.csv", Body::from(table)))
         }
-        What::Calls => Ok(attached(
+        ExportKind::Calls => Ok(csv_attachment(
             "toolyard-calls.csv",
-            Body::from_stream(calls(state.stores.calls.clone(), filter, PAGE, MAX_ROWS)),
+            Body::from_stream(call_table(state.stores.calls.clone(), filter, PAGE, MAX_ROWS)),
         )),
     }
 }
 
-fn attached(name: &str, body: Body) -> Response {
+fn csv_attachment(name: &str, body: Body) -> Response {
     let mut response = body.into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/csv; charset=utf-8"));
@@ -112,7 +112,7 @@ const COLUMNS: [&str; 13] = [
 ];
 
 /// The table, a page at a time; where the store fails, it breaks off, so that nobody takes a part for the whole.
-fn calls(
+fn call_table(
     log: Arc<dyn CallLog>,
     filter: UsageFilter,
     page: u32,
@@ -122,13 +122,13 @@ fn calls(
     let tells_who = filter.owner.is_none();
     let UsageFilter { user, owner, package, tool, since, until } = filter;
     let first = CallFilter { user, owner, package, tool, since, until, ..CallFilter::default() };
-    let head = futures_util::stream::once(async { Ok(row(COLUMNS)) });
+    let head = futures_util::stream::once(async { Ok(csv_row(COLUMNS)) });
     let pages = futures_util::stream::unfold(Some((first, most)), move |at| {
         let log = log.clone();
         async move {
             let (mut filter, left) = at.filter(|(_, left)| *left > 0)?;
             filter.limit = page.min(left);
-            let calls = match log.page(&filter).await {
+            let calls = match log.list_calls(&filter).await {
                 Ok(calls) => calls,
                 Err(error) => {
                     tracing::error!(%error, "the store failed under an export");
@@ -136,7 +136,7 @@ fn calls(
                 }
             };
             let last = calls.last()?.id.clone();
-            let text: String = calls.iter().map(|call| call_row(&summary(call, tells_who))).collect();
+            let text: String = calls.iter().map(|call| call_row(&call_summary(call, tells_who))).collect();
             let read = u32::try_from(calls.len()).unwrap_or(left);
             filter.before = Some(last);
             let next = (read == filter.limit).then(|| (filter, left.saturating_sub(read)));
@@ -149,7 +149,7 @@ fn calls(
 fn call_row(call: &CallSummary) -> String {
     let [duration, bytes_in, bytes_out] =
         [call.duration_us, call.bytes_in, call.bytes_out].map(|number| number.to_string());
-    row([
+    csv_row([
         call.id.as_str(),
         &call.started_at,
         call.user_id.as_ref().map_or("", |user| user.as_str()),
@@ -210,7 +210,7 @@ mod tests {
 
     #[async_trait]
     impl CallLog for Log {
-        async fn page(&self, filter: &CallFilter) -> Result<Vec<CallRecord>, StoreError> {
+        async fn list_calls(&self, filter: &CallFilter) -> Result<Vec<CallRecord>, StoreError> {
             let fits = |call: &CallRecord| filter.before.as_ref().is_none_or(|before| call.id < *before);
             let page: Vec<_> =
                 (1..=self.calls).rev().map(call).filter(fits).take(filter.limit as usize).collect();
@@ -222,17 +222,17 @@ mod tests {
             }
         }
 
-        async fn call(&self, _: &CallId) -> Result<Option<CallRecord>, StoreError> {
+        async fn find_call(&self, _: &CallId) -> Result<Option<CallRecord>, StoreError> {
             Ok(None)
         }
 
-        async fn usage(&self, _: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
+        async fn tool_usage(&self, _: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
             Ok(Vec::new())
         }
     }
 
     async fn pieces(log: Log, page: u32, most: u32) -> Vec<io::Result<String>> {
-        calls(Arc::new(log), UsageFilter::default(), page, most).collect().await
+        call_table(Arc::new(log), UsageFilter::default(), page, most).collect().await
     }
 
     #[tokio::test]

@@ -4,36 +4,36 @@ use axum::extract::State;
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolyard_core::ports::Timing;
+use toolyard_core::ports::CallTiming;
 
 use super::{
-    super::{Answer, ok},
-    APP, Asked, OF, SINCE, TOOL, USER,
+    super::{HandlerResult, ok_json},
+    APP, OF, SINCE, TOOL, USER, UsageRequest,
 };
 use crate::{
-    auth::Anybody,
-    extract::Query,
-    routes::{Access, Route},
-    state::AppState,
+    auth::KnownActor,
+    extract::QueryParams,
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 /// Most calls that are looked at.
 const MAX_CALLS: u32 = 20_000;
 /// Spans of the histogram, each twice as long as the one before.
-const SPANS: usize = 24;
+const BUCKETS: usize = 24;
 /// Where the first span ends, in microseconds.
-const FIRST_US: u64 = 64;
+const FIRST_BUCKET_US: u64 = 64;
 
 pub(super) fn route() -> Route {
     Route::new(
         Method::GET,
         "/api/usage/latency",
-        Access::Known,
+        RouteAccess::Authenticated,
         "How long calls took: percentiles, steps and a histogram over the newest 20,000",
-        latency,
+        get_latency,
     )
     .query(&[SINCE, APP, TOOL, USER, OF])
-    .gives::<Latency>()
+    .response_body::<LatencyReport>()
 }
 
 #[derive(Deserialize)]
@@ -48,7 +48,7 @@ struct LatencyQuery {
 /// How long calls took, in microseconds.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Latency {
+struct LatencyReport {
     /// How many calls were looked at.
     count: usize,
     /// Whether there were more, which are older.
@@ -59,14 +59,14 @@ struct Latency {
     p99_us: u64,
     max_us: u64,
     /// How many calls took how long; each span is twice as long as the one before.
-    histogram: Vec<Span>,
-    steps: Steps,
+    histogram: Vec<LatencyBucket>,
+    steps: StepLatencies,
 }
 
 /// Calls that took so long.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Span {
+struct LatencyBucket {
     /// At least.
     from_us: u64,
     /// Less than.
@@ -76,43 +76,43 @@ struct Span {
 
 /// How long each step took; a step that was not reached took no time.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
-struct Steps {
-    find: Step,
-    validate: Step,
-    authorize: Step,
-    ready: Step,
-    invoke: Step,
-    check: Step,
+struct StepLatencies {
+    find: StepLatency,
+    validate: StepLatency,
+    authorize: StepLatency,
+    ready: StepLatency,
+    invoke: StepLatency,
+    check: StepLatency,
 }
 
 /// How long a step took.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Step {
+struct StepLatency {
     p50_us: u64,
     p95_us: u64,
 }
 
-async fn latency(
-    State(state): State<AppState>,
-    Anybody(who): Anybody,
-    Query(query): Query<LatencyQuery>,
-) -> Answer {
+async fn get_latency(
+    State(state): State<ServerState>,
+    KnownActor(who): KnownActor,
+    QueryParams(query): QueryParams<LatencyQuery>,
+) -> HandlerResult {
     let LatencyQuery { user, of, app, tool, since } = query;
-    let filter = Asked { user, of, app, tool, since, until: None }.filter(&who)?;
-    let mut timings = state.stores.usage.timings(&filter, MAX_CALLS + 1).await?;
+    let filter = UsageRequest { user, of, app, tool, since, until: None }.to_filter(&who)?;
+    let mut timings = state.stores.usage.list_timings(&filter, MAX_CALLS + 1).await?;
     let sampled = timings.len() > MAX_CALLS as usize;
     timings.truncate(MAX_CALLS as usize);
-    ok(&summed_up(&timings, sampled))
+    ok_json(&summarize_timings(&timings, sampled))
 }
 
-fn summed_up(timings: &[Timing], sampled: bool) -> Latency {
-    let all = sorted(timings, |timing| timing.duration_us);
-    let step = |of: fn(&Timing) -> u64| {
-        let all = sorted(timings, of);
-        Step { p50_us: percentile(&all, 50), p95_us: percentile(&all, 95) }
+fn summarize_timings(timings: &[CallTiming], sampled: bool) -> LatencyReport {
+    let all = sorted_values(timings, |timing| timing.duration_us);
+    let step = |of: fn(&CallTiming) -> u64| {
+        let all = sorted_values(timings, of);
+        StepLatency { p50_us: percentile(&all, 50), p95_us: percentile(&all, 95) }
     };
-    Latency {
+    LatencyReport {
         count: all.len(),
         sampled,
         p50_us: percentile(&all, 50),
@@ -121,7 +121,7 @@ fn summed_up(timings: &[Timing], sampled: bool) -> Latency {
         p99_us: percentile(&all, 99),
         max_us: all.last().copied().unwrap_or(0),
         histogram: histogram(&all),
-        steps: Steps {
+        steps: StepLatencies {
             find: step(|timing| timing.steps.find),
             validate: step(|timing| timing.steps.validate),
             authorize: step(|timing| timing.steps.authorize),
@@ -132,7 +132,7 @@ fn summed_up(timings: &[Timing], sampled: bool) -> Latency {
     }
 }
 
-fn sorted(timings: &[Timing], of: impl Fn(&Timing) -> u64) -> Vec<u64> {
+fn sorted_values(timings: &[CallTiming], of: impl Fn(&CallTiming) -> u64) -> Vec<u64> {
     let mut all: Vec<u64> = timings.iter().map(of).collect();
     all.sort_unstable();
     all
@@ -144,18 +144,18 @@ fn percentile(sorted: &[u64], percent: usize) -> u64 {
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0)
 }
 
-fn histogram(sorted: &[u64]) -> Vec<Span> {
+fn histogram(sorted: &[u64]) -> Vec<LatencyBucket> {
     let mut from = 0;
-    (0..SPANS)
+    (0..BUCKETS)
         .map(|place| {
             // The last one has no end of its own.
-            let to = if place + 1 == SPANS {
-                (FIRST_US << place).max(sorted.last().map_or(0, |max| max.saturating_add(1)))
+            let to = if place + 1 == BUCKETS {
+                (FIRST_BUCKET_US << place).max(sorted.last().map_or(0, |max| max.saturating_add(1)))
             } else {
-                FIRST_US << place
+                FIRST_BUCKET_US << place
             };
             let below = |end: u64| sorted.partition_point(|us| *us < end);
-            let span = Span { from_us: from, to_us: to, count: (below(to) - below(from)) as u64 };
+            let span = LatencyBucket { from_us: from, to_us: to, count: (below(to) - below(from)) as u64 };
             from = to;
             span
         })
@@ -168,9 +168,9 @@ mod tests {
 
     use super::*;
 
-    fn timing(duration_us: u64) -> Timing {
+    fn timing(duration_us: u64) -> CallTiming {
         let steps = StepTimes { find: 1, invoke: duration_us / 2, ..StepTimes::default() };
-        Timing { duration_us, steps }
+        CallTiming { duration_us, steps }
     }
 
     #[test]
@@ -186,26 +186,26 @@ mod tests {
     #[test]
     fn every_call_is_in_one_span() {
         let longest = 400_000_000_000;
-        let all = [0, 63, 64, 127, 128, 1_000, FIRST_US << (SPANS - 2), longest];
+        let all = [0, 63, 64, 127, 128, 1_000, FIRST_BUCKET_US << (BUCKETS - 2), longest];
         let spans = histogram(&all);
-        assert_eq!(spans.len(), SPANS);
+        assert_eq!(spans.len(), BUCKETS);
         assert_eq!(spans.iter().map(|span| span.count).sum::<u64>(), all.len() as u64);
-        assert_eq!(spans[0], Span { from_us: 0, to_us: 64, count: 2 });
-        assert_eq!(spans[1], Span { from_us: 64, to_us: 128, count: 2 });
-        assert_eq!(spans[SPANS - 1], Span { from_us: 64 << 22, to_us: longest + 1, count: 2 });
+        assert_eq!(spans[0], LatencyBucket { from_us: 0, to_us: 64, count: 2 });
+        assert_eq!(spans[1], LatencyBucket { from_us: 64, to_us: 128, count: 2 });
+        assert_eq!(spans[BUCKETS - 1], LatencyBucket { from_us: 64 << 22, to_us: longest + 1, count: 2 });
         assert!(spans.windows(2).all(|pair| pair[0].to_us == pair[1].from_us));
         assert!(histogram(&[]).iter().all(|span| span.count == 0 && span.from_us < span.to_us));
     }
 
     #[test]
     fn no_calls_are_no_time() {
-        let none = summed_up(&[], false);
+        let none = summarize_timings(&[], false);
         assert_eq!((none.count, none.p50_us, none.p99_us, none.max_us), (0, 0, 0, 0));
-        assert_eq!(none.steps.invoke, Step { p50_us: 0, p95_us: 0 });
+        assert_eq!(none.steps.invoke, StepLatency { p50_us: 0, p95_us: 0 });
         // In whatever order they came.
-        let some = summed_up(&[timing(30), timing(10), timing(20)], true);
+        let some = summarize_timings(&[timing(30), timing(10), timing(20)], true);
         assert_eq!((some.count, some.sampled, some.p50_us, some.max_us), (3, true, 20, 30));
-        assert_eq!(some.steps.invoke, Step { p50_us: 10, p95_us: 15 });
-        assert_eq!(some.steps.find, Step { p50_us: 1, p95_us: 1 });
+        assert_eq!(some.steps.invoke, StepLatency { p50_us: 10, p95_us: 15 });
+        assert_eq!(some.steps.find, StepLatency { p50_us: 1, p95_us: 1 });
     }
 }

@@ -16,10 +16,10 @@ use serde::Deserialize;
 use toolyard_core::ports::UsageFilter;
 
 use super::{
-    calls::time,
-    seen::{OF_APPS, View},
+    call_visibility::{CallVisibility, OF_APPS},
+    calls::parse_time,
 };
-use crate::{auth::Actor, error::Failure, routes::Route};
+use crate::{auth::Actor, error::RequestError, routes::Route};
 
 pub(crate) fn routes() -> Vec<Route> {
     [over_time::route(), latency::route(), export::route()].into()
@@ -34,7 +34,7 @@ const UNTIL: (&str, &str) = ("until", "Only before this time, ISO 8601");
 
 /// Which calls, as all of these are asked.
 #[derive(Default, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct UsageRequest {
     pub(super) user: Option<String>,
     pub(super) of: Option<String>,
     pub(super) app: Option<String>,
@@ -43,21 +43,24 @@ pub(super) struct Asked {
     pub(super) until: Option<String>,
 }
 
-impl Asked {
+impl UsageRequest {
     /// The calls that were asked for, as far as they are this one's to see.
-    pub(super) fn filter(self, who: &Actor) -> Result<UsageFilter, Failure> {
-        let named = |what: &str, error: &dyn std::fmt::Display| Failure::invalid(format!("{what}: {error}"));
-        let (user, owner) = View::of(who, self.user.as_deref(), self.of.as_deref())?.bounds();
+    pub(super) fn to_filter(self, who: &Actor) -> Result<UsageFilter, RequestError> {
+        let named = |what: &str, error: &dyn std::fmt::Display| {
+            RequestError::invalid_request(format!("{what}: {error}"))
+        };
+        let (user, owner) =
+            CallVisibility::for_actor(who, self.user.as_deref(), self.of.as_deref())?.filter_bounds();
         let filter = UsageFilter {
             user,
             owner,
             package: self.app.map(|text| text.parse().map_err(|error| named("app", &error))).transpose()?,
             tool: self.tool.map(|text| text.parse().map_err(|error| named("tool", &error))).transpose()?,
-            since: time("since", self.since.as_deref())?,
-            until: time("until", self.until.as_deref())?,
+            since: parse_time("since", self.since.as_deref())?,
+            until: parse_time("until", self.until.as_deref())?,
         };
         if filter.since.zip(filter.until).is_some_and(|(since, until)| since >= until) {
-            return Err(Failure::invalid("until: expected a time after `since`"));
+            return Err(RequestError::invalid_request("until: expected a time after `since`"));
         }
         Ok(filter)
     }

@@ -5,19 +5,19 @@ use http::Method;
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolyard_core::ports::{Buckets, Series, SeriesBy};
+use toolyard_core::ports::{CallSeries, SeriesBy, TimeBuckets};
 use toolyard_protocol::session::iso_millis;
 
 use super::{
-    super::{Answer, ok},
-    APP, Asked, OF, TOOL, USER,
+    super::{HandlerResult, ok_json},
+    APP, OF, TOOL, USER, UsageRequest,
 };
 use crate::{
-    auth::Anybody,
-    error::Failure,
-    extract::Query,
-    routes::{Access, Route},
-    state::AppState,
+    auth::KnownActor,
+    error::RequestError,
+    extract::QueryParams,
+    routes::{Route, RouteAccess},
+    state::ServerState,
 };
 
 /// Buckets where nobody says how many.
@@ -28,18 +28,24 @@ const MAX_BUCKETS: u32 = 200;
 const DEFAULT_SPAN: SignedDuration = SignedDuration::from_hours(24);
 
 pub(super) fn route() -> Route {
-    Route::new(Method::GET, "/api/usage/over-time", Access::Known, "Calls and errors over time", over_time)
-        .query(&[
-            ("since", "From this time on, ISO 8601; 24 hours before `until` where nothing is said"),
-            ("until", "Before this time, ISO 8601; now where nothing is said"),
-            ("buckets", "In at most so many spans of time, up to 200; 48 where nothing is said"),
-            ("by", "`app` or `tool`: what makes a series; `app` where nothing is said"),
-            APP,
-            TOOL,
-            USER,
-            OF,
-        ])
-        .gives::<OverTime>()
+    Route::new(
+        Method::GET,
+        "/api/usage/over-time",
+        RouteAccess::Authenticated,
+        "Calls and errors over time",
+        get_over_time,
+    )
+    .query(&[
+        ("since", "From this time on, ISO 8601; 24 hours before `until` where nothing is said"),
+        ("until", "Before this time, ISO 8601; now where nothing is said"),
+        ("buckets", "In at most so many spans of time, up to 200; 48 where nothing is said"),
+        ("by", "`app` or `tool`: what makes a series; `app` where nothing is said"),
+        APP,
+        TOOL,
+        USER,
+        OF,
+    ])
+    .response_body::<OverTime>()
 }
 
 #[derive(Deserialize)]
@@ -51,12 +57,12 @@ struct OverTimeQuery {
     since: Option<String>,
     until: Option<String>,
     buckets: Option<u32>,
-    by: Option<By>,
+    by: Option<SeriesGrouping>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum By {
+enum SeriesGrouping {
     App,
     Tool,
 }
@@ -95,33 +101,33 @@ struct OutcomeCount {
     count: u64,
 }
 
-impl From<Series> for SeriesBody {
-    fn from(Series { key, calls, errors }: Series) -> Self {
+impl From<CallSeries> for SeriesBody {
+    fn from(CallSeries { key, calls, errors }: CallSeries) -> Self {
         Self { key, calls, errors }
     }
 }
 
-async fn over_time(
-    State(state): State<AppState>,
-    Anybody(who): Anybody,
-    Query(query): Query<OverTimeQuery>,
-) -> Answer {
+async fn get_over_time(
+    State(state): State<ServerState>,
+    KnownActor(who): KnownActor,
+    QueryParams(query): QueryParams<OverTimeQuery>,
+) -> HandlerResult {
     let OverTimeQuery { user, of, app, tool, since, until, buckets, by } = query;
-    let filter = Asked { user, of, app, tool, since, until }.filter(&who)?;
-    let buckets = cut(
+    let filter = UsageRequest { user, of, app, tool, since, until }.to_filter(&who)?;
+    let buckets = cut_buckets(
         filter.since,
         filter.until.unwrap_or_else(|| state.clock.now()),
         buckets.unwrap_or(DEFAULT_BUCKETS),
     )?;
     let by = match by {
-        None | Some(By::App) => SeriesBy::App,
-        Some(By::Tool) => SeriesBy::Tool,
+        None | Some(SeriesGrouping::App) => SeriesBy::App,
+        Some(SeriesGrouping::Tool) => SeriesBy::Tool,
     };
-    let timeline = state.stores.usage.over_time(&filter, buckets, by).await?;
+    let timeline = state.stores.usage.call_timeline(&filter, buckets, by).await?;
     let outcomes = timeline.outcomes.into_iter().map(|(code, count)| OutcomeCount { code, count });
-    ok(&OverTime {
+    ok_json(&OverTime {
         from: iso_millis(buckets.from),
-        to: iso_millis(end(&buckets)),
+        to: iso_millis(buckets_end(&buckets)),
         bucket_seconds: buckets.millis / 1_000,
         series: timeline.series.into_iter().chain(timeline.rest).map(Into::into).collect(),
         outcomes: outcomes.collect(),
@@ -129,25 +135,29 @@ async fn over_time(
 }
 
 /// Cuts a span into buckets of whole seconds: at most so many, and no empty one behind the end.
-fn cut(since: Option<Timestamp>, until: Timestamp, buckets: u32) -> Result<Buckets, Failure> {
+fn cut_buckets(
+    since: Option<Timestamp>,
+    until: Timestamp,
+    buckets: u32,
+) -> Result<TimeBuckets, RequestError> {
     let from = match since {
         Some(since) => since,
         None => until.checked_sub(DEFAULT_SPAN).unwrap_or(Timestamp::UNIX_EPOCH),
     };
     let millis = until.as_millisecond() - from.as_millisecond();
     if millis <= 0 {
-        return Err(Failure::invalid("since: expected a time before `until`, or before now"));
+        return Err(RequestError::invalid_request("since: expected a time before `until`, or before now"));
     }
     if !(1..=MAX_BUCKETS).contains(&buckets) {
-        return Err(Failure::invalid(format!("buckets: expected 1 to {MAX_BUCKETS}")));
+        return Err(RequestError::invalid_request(format!("buckets: expected 1 to {MAX_BUCKETS}")));
     }
     let ceiling = |whole: i64, part: i64| whole / part + i64::from(whole % part > 0);
     let bucket = ceiling(ceiling(millis, 1_000), i64::from(buckets)) * 1_000;
     let count = usize::try_from(ceiling(millis, bucket)).unwrap_or(1);
-    Ok(Buckets { from, until, millis: bucket, count })
+    Ok(TimeBuckets { from, until, millis: bucket, count })
 }
 
-fn end(buckets: &Buckets) -> Timestamp {
+fn buckets_end(buckets: &TimeBuckets) -> Timestamp {
     let length = buckets.millis.saturating_mul(i64::try_from(buckets.count).unwrap_or(i64::MAX));
     buckets.from.checked_add(SignedDuration::from_millis(length)).unwrap_or(Timestamp::MAX)
 }
@@ -173,20 +183,20 @@ mod tests {
             (100_000, 1, 100_000, 1),
             (101_000, 100, 2_000, 51),
         ] {
-            let made = cut(Some(at(5_000)), at(5_000 + span), wanted).unwrap();
+            let made = cut_buckets(Some(at(5_000)), at(5_000 + span), wanted).unwrap();
             assert_eq!((made.millis, made.count), (millis, count), "{span} {wanted}");
-            let rest = end(&made).as_millisecond() - (5_000 + span);
+            let rest = buckets_end(&made).as_millisecond() - (5_000 + span);
             assert!((0..made.millis).contains(&rest), "{span} {wanted}: {rest}");
         }
-        let day = cut(None, at(90_000_000), DEFAULT_BUCKETS).unwrap();
+        let day = cut_buckets(None, at(90_000_000), DEFAULT_BUCKETS).unwrap();
         assert_eq!((day.from, day.count), (at(3_600_000), 48));
-        let all = cut(Some(Timestamp::MIN), Timestamp::MAX, MAX_BUCKETS).unwrap();
-        assert!(all.count <= 200 && end(&all) == Timestamp::MAX, "{all:?}");
+        let all = cut_buckets(Some(Timestamp::MIN), Timestamp::MAX, MAX_BUCKETS).unwrap();
+        assert!(all.count <= 200 && buckets_end(&all) == Timestamp::MAX, "{all:?}");
     }
 
     #[test]
     fn spans_that_are_none_and_too_many_buckets_are_refused() {
-        assert!(cut(Some(at(5)), at(5), 10).is_err() && cut(Some(at(6)), at(5), 10).is_err());
-        assert!(cut(Some(at(0)), at(5), 0).is_err() && cut(Some(at(0)), at(5), 201).is_err());
+        assert!(cut_buckets(Some(at(5)), at(5), 10).is_err() && cut_buckets(Some(at(6)), at(5), 10).is_err());
+        assert!(cut_buckets(Some(at(0)), at(5), 0).is_err() && cut_buckets(Some(at(0)), at(5), 201).is_err());
     }
 }

@@ -1,0 +1,146 @@
+//! Text as it is compared: small letters without accents, nothing but letters and digits, and where each of them came from.
+
+use unicode_normalization::{UnicodeNormalization as _, char::is_combining_mark};
+
+/// Longest transcript that is looked at, in characters; speech is far shorter.
+pub const MAX_CHARS: usize = 2_000;
+
+/// One letter or digit of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct NormalizedLetter {
+    letter: char,
+    /// Where the character that it came from ends, in bytes.
+    end: usize,
+    /// Whether a word may begin here.
+    begins: bool,
+    /// Whether a word may end here.
+    ends: bool,
+}
+
+/// A text, ready to be searched.
+#[derive(Debug, Clone, Default)]
+pub struct NormalizedText(Vec<NormalizedLetter>);
+
+impl NormalizedText {
+    /// Reads a text.
+    pub fn new(text: &str) -> Self {
+        let mut letters: Vec<NormalizedLetter> = Vec::new();
+        let mut apart = true;
+        for (at, character) in text.char_indices().take(MAX_CHARS) {
+            let end = at + character.len_utf8();
+            let mut any = false;
+            for letter in fold_char(character) {
+                any = true;
+                let free = is_unspaced(letter);
+                let begins = apart || free || letters.last().is_some_and(|before| is_unspaced(before.letter));
+                if begins && let Some(before) = letters.last_mut() {
+                    before.ends = true;
+                }
+                letters.push(NormalizedLetter { letter, end, begins, ends: free });
+                apart = false;
+            }
+            // An accent that came by itself belongs to the letter before it.
+            apart |= !any && !is_combining_mark(character);
+        }
+        if let Some(last) = letters.last_mut() {
+            last.ends = true;
+        }
+        Self(letters)
+    }
+
+    /// Whether there is nothing to compare.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Where the last place ends in the text at which these letters stand as whole words, whatever is between them.
+    pub fn find_last(&self, letters: &[char]) -> Option<usize> {
+        let count = letters.len();
+        if count == 0 {
+            return None;
+        }
+        self.0.windows(count).rev().find_map(|window| {
+            let whole = window[0].begins && window[count - 1].ends;
+            let same = window.iter().map(|letter| letter.letter).eq(letters.iter().copied());
+            (whole && same).then_some(window[count - 1].end)
+        })
+    }
+
+    /// The letters alone, to compare whole texts.
+    pub fn letters(&self) -> String {
+        self.0.iter().map(|letter| letter.letter).collect()
+    }
+}
+
+/// The letters of a text alone: `Hé, Tool-Yard` is `hetoolyard`.
+pub fn comparison_key(text: &str) -> String {
+    NormalizedText::new(text).letters()
+}
+
+/// A character without its accents, in small letters; nothing where it is no letter or digit.
+fn fold_char(character: char) -> impl Iterator<Item = char> {
+    std::iter::once(character)
+        .nfkd()
+        .filter(|part| !is_combining_mark(*part))
+        .flat_map(char::to_lowercase)
+        .filter(|part| part.is_alphanumeric())
+}
+
+/// Scripts that put no spaces between words: every character may begin or end one.
+fn is_unspaced(letter: char) -> bool {
+    matches!(letter,
+        '\u{0e00}'..='\u{0eff}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}'
+        | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{1100}'..='\u{11ff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after<'a>(text: &'a str, word: &str) -> Option<&'a str> {
+        let letters: Vec<char> = comparison_key(word).chars().collect();
+        NormalizedText::new(text).find_last(&letters).map(|end| &text[end..])
+    }
+
+    #[test]
+    fn case_accents_gaps_and_punctuation_do_not_count() {
+        for text in [
+            "Hey Toolyard, go",
+            "hey tool yard go",
+            "HEY, TOOL-YARD! go",
+            "hé y t o o lyard go",
+            "hey toolyar d go",
+        ] {
+            assert!(after(text, "hey toolyard").is_some_and(|rest| rest.ends_with("go")), "{text}");
+        }
+        assert_eq!(comparison_key("Ça va, Öl?"), "cavaol");
+        assert_eq!(comparison_key("e\u{301}te\u{301}"), "ete");
+    }
+
+    #[test]
+    fn only_whole_words_count() {
+        for text in ["hey toolyards go", "they toolyard go", "hey toolyardish", "toolyard"] {
+            assert_eq!(after(text, "hey toolyard"), None, "{text}");
+        }
+        assert_eq!(after("hey toolyard's list", "hey toolyard"), Some("'s list"));
+    }
+
+    #[test]
+    fn the_last_place_counts() {
+        assert_eq!(after("hey mentra hey mentra stop", "hey mentra"), Some(" stop"));
+    }
+
+    #[test]
+    fn scripts_without_spaces_need_none() {
+        assert_eq!(after("ねえツールヤード明日は", "ねえツールヤード"), Some("明日は"));
+        assert_eq!(after("嘿toolyard现在几点", "嘿 toolyard"), Some("现在几点"));
+    }
+
+    #[test]
+    fn long_texts_are_cut_and_nothing_is_found_in_nothing() {
+        let long = "a ".repeat(MAX_CHARS) + "hey mentra";
+        assert_eq!(after(&long, "hey mentra"), None);
+        assert_eq!(after("hey", ""), None);
+        assert!(NormalizedText::new(" ,.! ").is_empty());
+    }
+}

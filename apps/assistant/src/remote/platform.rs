@@ -1,0 +1,290 @@
+//! The platform's public REST API, as an app uses it: with its own key, for one user at a time.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, StatusCode, header, request::Builder};
+use http_body_util::Full;
+use serde::Deserialize;
+use serde_json::{json, value::RawValue};
+use tokio::time::timeout;
+use toolyard_app_sdk::{PackageName, UserId};
+use toolyard_core::{CallReply, ToolError, executor::CallOutcome, ports::NoticeSink};
+use toolyard_net::{ClientSettings, Guard, HttpClient, HttpResponse, NetError, OutsideUrl, UrlRefused};
+use toolyard_protocol::{
+    ErrorCode,
+    raw::to_raw,
+    result::{McpResult, ResultExtensions, ToolResult},
+    secret::SecretText,
+};
+
+use super::list::UserTools;
+
+/// Largest listing.
+const MAX_LISTING: usize = 16 * 1024 * 1024;
+/// Largest result.
+const MAX_RESULT: usize = 2 * 1024 * 1024;
+/// Longest wait for a listing.
+const LIST_WAIT: Duration = Duration::from_secs(10);
+/// Listings that are kept, of all users and languages; then all are asked for again.
+const MAX_KEPT: usize = 1_000;
+
+/// Why there is no listing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ListingError {
+    /// The app is not installed for the user, or its key is wrong.
+    #[error("the platform does not let this app act for the user: status {0}")]
+    NotAllowed(StatusCode),
+    /// The platform is away, or not well.
+    #[error("the platform does not answer: {0}")]
+    Down(String),
+}
+
+/// Why there is no connection to a platform.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PlatformSetupError {
+    /// Its URL.
+    #[error("the URL of the server cannot be used: {0}")]
+    Url(#[from] UrlRefused),
+    /// The key.
+    #[error("the API key cannot stand in a header; copy it again from the registration")]
+    Key,
+}
+
+/// By user and language: what was listed, and its tag.
+type ToolListings = HashMap<(UserId, String), (HeaderValue, Arc<UserTools>)>;
+
+/// A platform.
+#[derive(Debug)]
+pub struct PlatformClient {
+    client: HttpClient,
+    server: OutsideUrl,
+    package: PackageName,
+    credential: HeaderValue,
+    listings: Mutex<ToolListings>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ExecuteResponse<'a> {
+    success: bool,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+    #[serde(default)]
+    error: Option<ExecuteFailure>,
+    #[serde(default)]
+    mentra_extensions: ResultExtensions,
+}
+
+#[derive(Deserialize)]
+struct ExecuteFailure {
+    code: String,
+    message: String,
+    #[serde(default)]
+    retryable: bool,
+}
+
+impl PlatformClient {
+    /// The platform at that URL. It was configured by whoever runs the assistant, so it may be anywhere.
+    pub fn new(server: &str, package: PackageName, key: &SecretText) -> Result<Self, PlatformSetupError> {
+        let credential = HeaderValue::try_from(format!("Bearer {package}:{}", key.expose()));
+        let mut credential = credential.map_err(|_| PlatformSetupError::Key)?;
+        credential.set_sensitive(true);
+        Ok(Self {
+            client: HttpClient::new(Guard::unrestricted(), ClientSettings::default()),
+            server: OutsideUrl::parse(server, &Guard::unrestricted())?,
+            package,
+            credential,
+            listings: Mutex::default(),
+        })
+    }
+
+    /// The user's tools, with phrases in a language. Asked each time; what did not change is not sent again.
+    pub async fn list_tools(&self, user: &UserId, language: &str) -> Result<Arc<UserTools>, ListingError> {
+        let key = (user.clone(), language.to_owned());
+        let known = self.lock_listings().get(&key).cloned();
+        let mut request = self.build_request("GET", "api/tools", "?hidden=true", user);
+        if let Some((etag, _)) = &known {
+            request = request.header(header::IF_NONE_MATCH, etag.clone());
+        }
+        let down = |error: &dyn std::fmt::Display| ListingError::Down(error.to_string());
+        let request = request.body(Full::default()).map_err(|error| down(&error))?;
+        let asking = async {
+            let response = self.client.send(request).await?;
+            let (status, etag) = (response.status, response.headers.get(header::ETAG).cloned());
+            Ok::<_, NetError>((status, etag, response.bytes(MAX_LISTING).await?))
+        };
+        let answer = timeout(LIST_WAIT, asking).await.map_err(|_| down(&"it took too long"))?;
+        let (status, etag, body) = answer.map_err(|error| down(&error))?;
+        match (status, known) {
+            (StatusCode::NOT_MODIFIED, Some((_, tools))) => Ok(tools),
+            (StatusCode::OK, _) => {
+                let tools = Arc::new(
+                    UserTools::parse_listing(&body, language, &self.package).map_err(|error| down(&error))?,
+                );
+                if let Some(etag) = etag {
+                    self.cache_listing(key, etag, tools.clone());
+                }
+                Ok(tools)
+            }
+            (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, _) => Err(ListingError::NotAllowed(status)),
+            (status, _) => Err(down(&format!("status {status}"))),
+        }
+    }
+
+    fn cache_listing(&self, key: (UserId, String), etag: HeaderValue, tools: Arc<UserTools>) {
+        let mut listings = self.lock_listings();
+        if listings.len() >= MAX_KEPT && !listings.contains_key(&key) {
+            listings.clear();
+        }
+        listings.insert(key, (etag, tools));
+    }
+
+    fn lock_listings(&self) -> MutexGuard<'_, ToolListings> {
+        self.listings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs a tool by its canonical name, and tells of its progress. Dropping the future cancels the call.
+    pub async fn execute_tool(
+        &self,
+        user: &UserId,
+        tool: &str,
+        arguments: &RawValue,
+        news: &NoticeSink,
+    ) -> CallOutcome {
+        let body = to_raw(&json!({ "name": tool, "arguments": arguments })).get().to_owned();
+        let request = self
+            .build_request("POST", "api/tools/execute", "", user)
+            .header(header::CONTENT_TYPE, "application/json")
+            .header(header::ACCEPT, "text/event-stream")
+            .body(Full::new(Bytes::from(body)));
+        let request = request.map_err(|error| unreachable_error(&error))?;
+        let response = self.client.send(request).await.map_err(|error| unreachable_error(&error))?;
+        let kind = response.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        if kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
+            return follow_events(response, news).await;
+        }
+        let status = response.status;
+        let body = response.bytes(MAX_RESULT).await.map_err(|error| broken_connection(&error))?;
+        parse_outcome(&body).unwrap_or_else(|| Err(invalid_response_error(&format!("status {status}"))))
+    }
+
+    fn build_request(&self, method: &str, path: &str, query: &str, user: &UserId) -> Builder {
+        Request::builder()
+            .method(method)
+            .uri(format!("{}{query}", self.server.join(path)))
+            .header(header::AUTHORIZATION, self.credential.clone())
+            // As bytes: names of users need not be ASCII.
+            .header("x-user-id", user.as_str().as_bytes())
+    }
+}
+
+/// Progress, then the result.
+async fn follow_events(response: HttpResponse, news: &NoticeSink) -> CallOutcome {
+    let mut events = response.into_events(MAX_RESULT);
+    while let Some(event) = events.next().await.map_err(|error| broken_connection(&error))? {
+        match event.name.as_str() {
+            "progress" => {
+                if let Ok(progress) = serde_json::from_slice(&event.data) {
+                    news.send_progress(progress);
+                }
+            }
+            "result" => {
+                return parse_outcome(&event.data).unwrap_or_else(|| Err(invalid_response_error("a result")));
+            }
+            _ => {}
+        }
+    }
+    Err(broken_connection(&"there was no result"))
+}
+
+fn parse_outcome(body: &[u8]) -> Option<CallOutcome> {
+    let answer: ExecuteResponse<'_> = serde_json::from_slice(body).ok()?;
+    if !answer.success {
+        let failed = answer.error?;
+        // A code that is not known yet is the tool's failure in any case.
+        let code = ErrorCode::from_wire(&failed.code).unwrap_or(ErrorCode::ExecutionError);
+        let mut error = ToolError::new(code, failed.message);
+        error.retryable = failed.retryable;
+        return Some(Err(error));
+    }
+    let mcp = match answer.content {
+        None => McpResult::empty(),
+        Some(content) => match serde_json::from_str::<String>(content.get()) {
+            Ok(text) => McpResult::from_text(&text),
+            Err(_) if content.get().starts_with('[') => McpResult::from_blocks(content, None),
+            Err(_) => McpResult::from_structured(content),
+        },
+    };
+    Some(Ok(CallReply::Done(ToolResult { mcp, extensions: answer.mentra_extensions })))
+}
+
+fn unreachable_error(error: &dyn std::fmt::Display) -> ToolError {
+    ToolError::new(ErrorCode::NetworkError, "The platform of the apps cannot be reached.").with_cause(error)
+}
+
+fn broken_connection(error: &dyn std::fmt::Display) -> ToolError {
+    ToolError::new(ErrorCode::InvalidResponse, "The connection broke; whether the tool ran is not known.")
+        .with_cause(error)
+}
+
+fn invalid_response_error(what: &str) -> ToolError {
+    ToolError::new(ErrorCode::InvalidResponse, "The platform's answer was not understood.").with_cause(what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn done(body: &str) -> ToolResult {
+        match parse_outcome(body.as_bytes()).unwrap().unwrap() {
+            CallReply::Done(result) => result,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_three_forms_of_content_and_extensions() {
+        assert_eq!(done(r#"{"success":true,"content":"hi"}"#).mcp.all_text(), "hi");
+        let structured = done(r#"{"success":true,"content":{"n":1}}"#);
+        assert_eq!(structured.mcp.parts().structured_content.unwrap().get(), r#"{"n":1}"#);
+        let blocks =
+            done(r#"{"success":true,"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#);
+        assert_eq!(blocks.mcp.all_text(), "a\nb");
+        let silent = done(
+            r#"{"success":true,"mentraExtensions":{"suppressVoiceResponse":true,"suggestedFollowUps":["x"]}}"#,
+        );
+        assert!(silent.extensions.suppress_voice_response);
+        assert_eq!(silent.extensions.suggested_follow_ups, ["x"]);
+    }
+
+    #[test]
+    fn failures_keep_their_code() {
+        let failed = |body: &str| parse_outcome(body.as_bytes()).unwrap().unwrap_err();
+        let down = failed(
+            r#"{"success":false,"error":{"code":"APP_NOT_AVAILABLE","message":"no","retryable":true}}"#,
+        );
+        assert_eq!((down.code, down.retryable), (ErrorCode::AppNotAvailable, true));
+        let new = failed(r#"{"success":false,"error":{"code":"OF_TOMORROW","message":"no"}}"#);
+        assert_eq!(new.code, ErrorCode::ExecutionError);
+        assert!(parse_outcome(b"<html>").is_none());
+        assert!(parse_outcome(br#"{"success":false}"#).is_none());
+    }
+
+    #[test]
+    fn a_key_that_is_none_is_refused_and_hidden() {
+        let package = || "com.toolyard.assistant".parse::<PackageName>().unwrap();
+        let bad = PlatformClient::new("http://127.0.0.1:1", package(), &SecretText::new("a\nb")).unwrap_err();
+        assert_eq!(bad, PlatformSetupError::Key);
+        assert!(matches!(
+            PlatformClient::new("nonsense", package(), &SecretText::new("k")),
+            Err(PlatformSetupError::Url(_))
+        ));
+        let cloud = PlatformClient::new("http://127.0.0.1:1", package(), &SecretText::new("hush")).unwrap();
+        assert!(!format!("{cloud:?}").contains("hush"));
+    }
+}

@@ -1,0 +1,141 @@
+//! Tools as they fit, kept: the same tools are shown at every question, and making one fit walks its whole schema.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex, PoisonError, Weak},
+};
+
+use super::{FitResult, VendorFamily, fit_tool};
+use crate::model::ToolSpec;
+
+/// Tools that are kept at once. When they are that many, those that nobody offers any more go, or all.
+const MAX_CACHED: usize = 4_096;
+
+/// What became of tools, each made to fit once for every family for as long as its definition is the same one in memory.
+#[derive(Default)]
+pub struct FitCache(Mutex<HashMap<(VendorFamily, usize), CachedFit>>);
+
+struct CachedFit {
+    /// Keeps the address from being given to another tool, and the tool itself from nothing.
+    tool: Weak<ToolSpec>,
+    fit: Arc<FitResult>,
+}
+
+impl fmt::Debug for FitCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Fits")
+    }
+}
+
+impl FitCache {
+    /// What became of a tool.
+    pub(super) fn get_or_fit(&self, family: VendorFamily, tool: &Arc<ToolSpec>) -> Arc<FitResult> {
+        self.get_or_fit_with(family, tool, || fit_tool(family, tool))
+    }
+
+    fn get_or_fit_with(
+        &self,
+        family: VendorFamily,
+        tool: &Arc<ToolSpec>,
+        make: impl FnOnce() -> FitResult,
+    ) -> Arc<FitResult> {
+        let key = (family, Arc::as_ptr(tool).addr());
+        if let Some(kept) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return kept.fit.clone();
+        }
+        // Not under the lock: a large schema must not hold up those whose tools are known.
+        let fit = Arc::new(make());
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= MAX_CACHED {
+            all.retain(|_, kept| kept.tool.strong_count() > 0);
+            if all.len() >= MAX_CACHED {
+                all.clear();
+            }
+        }
+        all.insert(key, CachedFit { tool: Arc::downgrade(tool), fit: fit.clone() });
+        fit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn tool(number: usize) -> Arc<ToolSpec> {
+        let (name, schema) = (format!("t{number}"), json!({ "type": "object" }));
+        Arc::new(ToolSpec { name, description: "d".to_owned(), schema })
+    }
+
+    struct Counted {
+        fits: FitCache,
+        made: Cell<usize>,
+    }
+
+    impl Counted {
+        fn new() -> Self {
+            Self { fits: FitCache::default(), made: Cell::new(0) }
+        }
+
+        /// Makes it fit, and says how often anything was made to fit so far.
+        fn of(&self, family: VendorFamily, tool: &Arc<ToolSpec>) -> usize {
+            let got = self.fits.get_or_fit_with(family, tool, || {
+                self.made.set(self.made.get() + 1);
+                fit_tool(family, tool)
+            });
+            assert_eq!(*got, fit_tool(family, tool));
+            self.made.get()
+        }
+
+        fn kept(&self) -> usize {
+            self.fits.0.lock().unwrap().len()
+        }
+    }
+
+    #[test]
+    fn a_tool_is_made_to_fit_once_for_each_family() {
+        let (counted, one, other) = (Counted::new(), tool(1), tool(1));
+        for _ in 0..3 {
+            assert_eq!(counted.of(VendorFamily::OpenAi, &one), 1);
+        }
+        assert_eq!(counted.of(VendorFamily::Gemini, &one), 2);
+        assert_eq!(counted.of(VendorFamily::OpenAi, &other), 3, "another definition, however alike");
+        assert_eq!(counted.of(VendorFamily::OpenAi, &one.clone()), 3);
+    }
+
+    #[test]
+    fn what_is_left_out_is_known_as_well() {
+        let counted = Counted::new();
+        let bad = Arc::new(ToolSpec { name: "a.b".to_owned(), ..(*tool(1)).clone() });
+        assert_eq!((counted.of(VendorFamily::OpenAi, &bad), counted.of(VendorFamily::OpenAi, &bad)), (1, 1));
+    }
+
+    #[test]
+    fn tools_that_are_gone_make_room_and_their_places_mean_nothing() {
+        let counted = Counted::new();
+        let stays = tool(0);
+        counted.of(VendorFamily::OpenAi, &stays);
+        // Each is gone before the next one comes, so their addresses could be the same.
+        for number in 1..MAX_CACHED {
+            assert_eq!(counted.of(VendorFamily::OpenAi, &tool(number)), number + 1);
+        }
+        assert_eq!(counted.kept(), MAX_CACHED);
+        let made = counted.of(VendorFamily::OpenAi, &tool(0));
+        assert_eq!((made, counted.kept()), (MAX_CACHED + 1, 2));
+        assert_eq!(counted.of(VendorFamily::OpenAi, &stays), made, "it is still offered");
+    }
+
+    #[test]
+    fn more_than_are_kept_are_made_anew() {
+        let counted = Counted::new();
+        let all: Vec<_> = (0..=MAX_CACHED).map(tool).collect();
+        for tool in &all {
+            counted.of(VendorFamily::OpenAi, tool);
+        }
+        assert_eq!(counted.kept(), 1);
+    }
+}

@@ -1,0 +1,91 @@
+//! What can be wrong with a call, and how a model is told: short, and with what to do.
+
+use super::{limits, tools::CallableTools};
+
+/// What is wrong with something that was meant as a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum CallProblem {
+    /// Something at its end is missing. What is missing may change the meaning, so it is never made up.
+    Cut,
+    /// No such tool.
+    Unknown(String),
+    /// Not even repair makes JSON of it.
+    NotJson,
+    /// A bracket closes what it did not open.
+    Brackets,
+    /// A lone backslash, as in `C:\dir`: repairs guess wrong.
+    Backslash,
+    /// No name in it.
+    NoName,
+    /// Arguments stand beside the name.
+    Loose,
+    /// The description of a tool instead of a call.
+    Definition,
+    /// Nothing in it.
+    Empty,
+    /// Tags or values in no form we know.
+    Shape,
+    /// Arguments without names.
+    Positional,
+    /// Over [`limits::MAX_CALL_BYTES`].
+    TooLong,
+    /// Over [`limits::MAX_DEPTH`].
+    TooDeep,
+    /// Over [`limits::MAX_CALLS`].
+    TooMany,
+}
+
+const FORM: &str = r#"<tool>{"name":"…","arguments":{…}}</tool>"#;
+
+impl CallProblem {
+    /// For the model.
+    pub(super) fn describe(&self, tools: &CallableTools) -> String {
+        match self {
+            Self::Cut => "the call was cut off, so it was not run; write it again, whole".to_owned(),
+            Self::Unknown(name) => unknown_tool_text(name, tools),
+            Self::NotJson => format!("this is not JSON; write {FORM}"),
+            Self::Brackets => format!("the brackets of the JSON do not match; write {FORM}"),
+            Self::Backslash => {
+                r"a backslash in JSON is written twice, as in C:\\dir; write the call again".to_owned()
+            }
+            Self::NoName => format!("the call names no tool; write {FORM}"),
+            Self::Loose => format!(r#"arguments belong into "arguments"; write {FORM}"#),
+            Self::Definition => {
+                format!("this describes a tool and does not call it; to call it, write {FORM}")
+            }
+            Self::Empty => format!("there is no call between the tags; write {FORM}"),
+            Self::Shape => format!("this is no call; write {FORM}"),
+            Self::Positional => {
+                "every argument needs its name, as in f(a=1); write the call again".to_owned()
+            }
+            Self::TooLong => {
+                format!("the call is longer than {} KiB; send less at once", limits::MAX_CALL_BYTES / 1024)
+            }
+            Self::TooDeep => format!("the JSON is nested deeper than {}", limits::MAX_DEPTH),
+            Self::TooMany => {
+                format!("more than {} calls in one reply; the others were not run", limits::MAX_CALLS)
+            }
+        }
+    }
+}
+
+fn unknown_tool_text(name: &str, tools: &CallableTools) -> String {
+    if tools.is_empty() {
+        return "no tool can be called now; answer in words".to_owned();
+    }
+    format!(
+        "there is no tool \"{}\"; there are: {}",
+        truncate_text(name, limits::MAX_NAME_BYTES),
+        tools.list_names()
+    )
+}
+
+/// The beginning of a text, cut between characters.
+pub(super) fn truncate_text(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let mut shown = text[..text.floor_char_boundary(most)].to_owned();
+    shown.push('…');
+    shown
+}

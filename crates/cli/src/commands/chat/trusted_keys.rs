@@ -1,0 +1,86 @@
+//! Whom the user believes: public keys, and lists that a root key signed.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use toolyard_protocol::{
+    Problem,
+    plugin::{Manifest, PluginSignature},
+};
+use toolyard_trust::{KeyEntry, KeyList, MAX_LIST_BYTES, PublicKey, RevocationList, RootPin};
+
+use crate::{commands::keys, error::CliError, input};
+
+/// What was named on the command line.
+pub(super) struct TrustedKeys {
+    list: KeyList,
+    revocations: RevocationList,
+    /// Keys that were named by themselves, each with its file.
+    single: Vec<(PublicKey, String)>,
+}
+
+impl TrustedKeys {
+    /// Reads the files. Lists count only as far as the root vouches for them.
+    pub(super) fn from_files(
+        files: &[PathBuf],
+        root: Option<&Path>,
+        revocations: Option<&Path>,
+        now: Timestamp,
+    ) -> Result<Self, CliError> {
+        let mut all = Self {
+            list: KeyList::from_local_keys([]),
+            revocations: RevocationList::default(),
+            single: Vec::new(),
+        };
+        let mut pin = root.map(|root| keys::read_public_key(root).map(RootPin::new)).transpose()?;
+        let mut has_list = false;
+        for file in files {
+            let text = input::read_text_file(file, MAX_LIST_BYTES)?;
+            if !text.trim_start().starts_with('{') {
+                all.single.push((keys::read_public_key(file)?, file.display().to_string()));
+                continue;
+            }
+            if std::mem::replace(&mut has_list, true) {
+                return Err(CliError::usage("there are two key lists", "name one; single keys may be many"));
+            }
+            let Some(root) = &pin else {
+                let message = format!("{} is a key list, and nobody vouches for it", file.display());
+                return Err(CliError::usage(message, "name the key that signed it with --root FILE"));
+            };
+            let (list, next) = root.accept_keys(&text, now).map_err(|error| list_problem(file, &error))?;
+            (all.list, pin) = (list, Some(next));
+        }
+        if let (Some(file), Some(root)) = (revocations, &pin) {
+            let text = input::read_text_file(file, MAX_LIST_BYTES)?;
+            (all.revocations, _) =
+                root.accept_revocations(&text, now).map_err(|error| list_problem(file, &error))?;
+        }
+        Ok(all)
+    }
+
+    /// The keys that count for a manifest. What a list says of a key is stronger than that it was named here.
+    pub(super) fn keys_for(&self, manifest: &Manifest) -> KeyList {
+        let mut list = self.list.clone();
+        for (key, file) in &self.single {
+            if list.keys.iter().any(|entry| entry.key_id == key.id()) {
+                continue;
+            }
+            let mut entry = KeyEntry::new(key.clone(), file);
+            // The older form knows keys by names that somebody gave them; whoever names a key here means this one.
+            if let Some(PluginSignature::Rs256 { key, .. }) = manifest.signature() {
+                entry.curator_id = Some(key.clone().unwrap_or_default());
+            }
+            list.keys.push(entry);
+        }
+        list
+    }
+
+    pub(super) fn revocations(&self) -> &RevocationList {
+        &self.revocations
+    }
+}
+
+fn list_problem(file: &Path, error: &dyn std::fmt::Display) -> CliError {
+    let problems = vec![Problem::new("", error.to_string())];
+    CliError::Problems { what: file.display().to_string(), problems }
+}

@@ -1,0 +1,70 @@
+//! Requests about prompts and resources: the same bounds as calls, and no record, because nothing is done.
+
+use std::{panic::AssertUnwindSafe, sync::Arc};
+
+use futures_util::FutureExt as _;
+use tokio::time::Instant;
+use toolyard_protocol::{ErrorCode, LocalName, ToolName};
+
+use super::{CallContext, Executor, overloaded_error, rate_limited_error};
+use crate::{
+    catalog::AppHead,
+    error::ToolError,
+    ports::{ForwardedReply, ForwardedRequest},
+};
+
+impl Executor {
+    /// Passes a request on to the source of a package, within the bounds of calls.
+    pub async fn forward_request(
+        &self,
+        mut cx: CallContext,
+        app: &Arc<AppHead>,
+        request: &ForwardedRequest,
+    ) -> Result<ForwardedReply, ToolError> {
+        cx.deadline = Instant::now() + self.limits.call_timeout_for(app.record.details.call_timeout_ms);
+        let name = rate_limit_name(app, request)?;
+        self.limiter.check_call(&cx.user, &name).map_err(rate_limited_error)?;
+        let limits = &self.limits;
+        let _places = [
+            self.node
+                .try_acquire(limits.in_flight_node)
+                .ok_or_else(|| overloaded_error("the platform", &name))?,
+            app.gauge.try_acquire(limits.in_flight_app).ok_or_else(|| overloaded_error("the app", &name))?,
+            cx.view
+                .all
+                .gauge
+                .try_acquire(limits.in_flight_user)
+                .ok_or_else(|| overloaded_error("this user", &name))?,
+        ];
+        let source = self.sources.get(app.record.source()).ok_or_else(|| {
+            let text = format!("Nothing on this server answers for {}.", app.package());
+            ToolError::new(ErrorCode::AppNotAvailable, text)
+        })?;
+        let guarded = AssertUnwindSafe(source.forward_request(&cx, app, request)).catch_unwind();
+        tokio::select! {
+            biased;
+            () = cx.cancel.cancelled() => Err(ToolError::new(ErrorCode::Cancelled, super::CANCELLED_TEXT)),
+            ran = tokio::time::timeout_at(cx.deadline, guarded) => match ran {
+                Ok(Ok(reply)) => reply,
+                Ok(Err(_panic)) => {
+                    let text = format!("The platform failed while asking {}.", app.package());
+                    Err(ToolError::new(ErrorCode::ExecutionError, text).with_cause("a source panicked"))
+                }
+                Err(_elapsed) => {
+                    let text = format!("{} did not answer in time.", app.package());
+                    Err(ToolError::new(ErrorCode::Timeout, text).retryable_if(true))
+                }
+            },
+        }
+    }
+}
+
+/// All requests of one kind to one package count together.
+fn rate_limit_name(app: &AppHead, request: &ForwardedRequest) -> Result<ToolName, ToolError> {
+    let kind: LocalName = request
+        .method
+        .as_str()
+        .parse()
+        .map_err(|error| ToolError::new(ErrorCode::InvalidRequest, format!("{error}")))?;
+    Ok(ToolName::new(app.package(), &kind))
+}

@@ -1,0 +1,198 @@
+//! What a tool needs to go on after it asked back travels through the client, sealed: for this user, this request, and a
+//! short time.
+
+use std::sync::Arc;
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, value::RawValue};
+use toolyard_core::{
+    CallOwner,
+    executor::{AwaitedInput, CallerInput},
+    ports::{SecretSealer, call_digest},
+};
+use toolyard_protocol::{
+    mcp::{INPUT_REQUIRED, RpcError},
+    raw::{RawFields, to_raw},
+};
+
+use super::params::RpcParams;
+
+/// How long a client may take to come back.
+const LIFETIME_S: i64 = 15 * 60;
+/// Longest state that is read.
+const MAX_STATE_CHARS: usize = 256 * 1024;
+
+/// Which request a state belongs to.
+pub(super) struct SealedRequest<'a> {
+    pub(super) owner: &'a CallOwner,
+    pub(super) method: &'a str,
+    pub(super) name: &'a str,
+    pub(super) arguments: Option<&'a RawValue>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SealedState {
+    user: String,
+    by: String,
+    request: String,
+    until: i64,
+    inner: Arc<str>,
+}
+
+impl SealedRequest<'_> {
+    fn request_digest(&self) -> String {
+        let arguments: Value =
+            self.arguments.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or(Value::Null);
+        hex::encode(call_digest(&format!("{} {}", self.method, self.name), &arguments))
+    }
+
+    /// The result that asks the client back.
+    pub(super) fn input_required_result(
+        &self,
+        awaited: &AwaitedInput,
+        now: Timestamp,
+        secrets: &dyn SecretSealer,
+    ) -> Box<RawValue> {
+        let mut result = RawFields::default();
+        if let Some(inner) = &awaited.state {
+            let state = SealedState {
+                user: self.owner.user.as_str().to_owned(),
+                by: self.owner.caller.to_string(),
+                request: self.request_digest(),
+                until: now.as_second() + LIFETIME_S,
+                inner: inner.clone(),
+            };
+            let sealed = URL_SAFE_NO_PAD.encode(secrets.seal(to_raw(&state).get()));
+            result.set("requestState", to_raw(&sealed));
+        }
+        if let Some(requests) = &awaited.requests {
+            result.set("inputRequests", (**requests).to_owned());
+        }
+        result.set("resultType", to_raw(INPUT_REQUIRED));
+        result.to_raw()
+    }
+
+    /// What the client brings back, if anything.
+    pub(super) fn read_input(
+        &self,
+        params: &RpcParams,
+        now: Timestamp,
+        secrets: &dyn SecretSealer,
+    ) -> Result<Option<CallerInput>, RpcError> {
+        let responses = params.raw("inputResponses");
+        if responses.is_some_and(|raw| !raw.get().starts_with('{')) {
+            return Err(RpcError::invalid_params("params.inputResponses: expected an object"));
+        }
+        let state = params
+            .get::<String>("requestState")?
+            .map(|text| self.open_state(&text, now, secrets))
+            .transpose()?;
+        if responses.is_none() && state.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(CallerInput { responses: responses.map(|raw| raw.to_owned().into()), state }))
+    }
+
+    fn open_state(
+        &self,
+        text: &str,
+        now: Timestamp,
+        secrets: &dyn SecretSealer,
+    ) -> Result<Arc<str>, RpcError> {
+        let refused = |why: &str| {
+            RpcError::invalid_params(format!("params.requestState: {why}; begin again without it"))
+        };
+        let sealed = Some(text).filter(|text| text.len() <= MAX_STATE_CHARS);
+        let sealed = sealed.and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
+        let opened = sealed.and_then(|sealed| secrets.unseal(&sealed).ok());
+        let state: Option<SealedState> = opened.and_then(|plain| serde_json::from_str(&plain).ok());
+        let state = state.ok_or_else(|| refused("not one of this server"))?;
+        let theirs = state.user == self.owner.user.as_str() && state.by == self.owner.caller.to_string();
+        if !theirs || state.request != self.request_digest() {
+            return Err(refused("it belongs to another request"));
+        }
+        if state.until <= now.as_second() {
+            return Err(refused("it is too old"));
+        }
+        Ok(state.inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use toolyard_core::{Caller, ports::SystemIds};
+
+    use super::*;
+    use crate::secrets::RootKeys;
+
+    fn owner(user: &str) -> CallOwner {
+        CallOwner { user: user.parse().unwrap(), caller: Caller::User }
+    }
+
+    fn now() -> Timestamp {
+        Timestamp::from_second(1_000).unwrap()
+    }
+
+    fn params(members: &Value) -> RpcParams {
+        RpcParams::from_raw(Some(&to_raw(members))).unwrap()
+    }
+
+    #[test]
+    fn a_state_is_for_one_user_one_request_and_a_short_time() {
+        let secrets = RootKeys::new(vec![[1; 32]], Arc::new(SystemIds));
+        let (ada, bob) = (owner("ada"), owner("bob"));
+        let app = CallOwner { caller: Caller::App("com.other".parse().unwrap()), ..owner("ada") };
+        let (arguments, others) = (to_raw(&json!({ "a": 1, "b": 2 })), to_raw(&json!({ "a": 1 })));
+        let reordered: Box<RawValue> = serde_json::from_str(r#"{ "b":2, "a":1 }"#).unwrap();
+        let of =
+            SealedRequest { owner: &ada, method: "tools/call", name: "a:b", arguments: Some(&arguments) };
+        let awaited =
+            AwaitedInput { requests: Some(to_raw(&json!({ "q": {} })).into()), state: Some("inner".into()) };
+        let result: Value =
+            serde_json::from_str(of.input_required_result(&awaited, now(), &secrets).get()).unwrap();
+        assert_eq!(
+            (&result["resultType"], &result["inputRequests"]),
+            (&json!("input_required"), &json!({ "q": {} }))
+        );
+        let sealed = result["requestState"].as_str().unwrap().to_owned();
+        assert!(!sealed.contains("inner") && !sealed.contains("ada"));
+
+        let opens = |of: &SealedRequest<'_>, state: &str, now: Timestamp| {
+            of.read_input(&params(&json!({ "requestState": state })), now, &secrets)
+                .map(|input| input.unwrap().state)
+        };
+        let late = |seconds: i64| Timestamp::from_second(1_000 + seconds).unwrap();
+        assert_eq!(opens(&of, &sealed, late(LIFETIME_S - 1)).unwrap().as_deref(), Some("inner"));
+        assert!(opens(&SealedRequest { arguments: Some(&reordered), ..of }, &sealed, now()).is_ok());
+        assert!(opens(&of, &sealed, late(LIFETIME_S)).is_err());
+        assert!(opens(&SealedRequest { owner: &bob, ..of }, &sealed, now()).is_err());
+        assert!(opens(&SealedRequest { owner: &app, ..of }, &sealed, now()).is_err());
+        assert!(opens(&SealedRequest { name: "a:c", ..of }, &sealed, now()).is_err());
+        assert!(opens(&SealedRequest { method: "prompts/get", ..of }, &sealed, now()).is_err());
+        assert!(opens(&SealedRequest { arguments: Some(&others), ..of }, &sealed, now()).is_err());
+        assert!(opens(&SealedRequest { arguments: None, ..of }, &sealed, now()).is_err());
+        let (cut, long) = (&sealed[..sealed.len() - 4], "A".repeat(MAX_STATE_CHARS + 1));
+        for bad in ["", "%", "AAAA", cut, &long] {
+            assert!(opens(&of, bad, now()).is_err());
+        }
+        let strange = RootKeys::new(vec![[2; 32]], Arc::new(SystemIds));
+        assert!(of.read_input(&params(&json!({ "requestState": sealed })), now(), &strange).is_err());
+    }
+
+    #[test]
+    fn answers_are_an_object_and_may_come_without_a_state() {
+        let secrets = RootKeys::new(vec![[1; 32]], Arc::new(SystemIds));
+        let ada = owner("ada");
+        let of = SealedRequest { owner: &ada, method: "tools/call", name: "a:b", arguments: None };
+        let input = |members: Value| of.read_input(&params(&members), now(), &secrets);
+        assert!(input(json!({})).unwrap().is_none());
+        let some = input(json!({ "inputResponses": { "q": { "n": 1 } } })).unwrap().unwrap();
+        assert_eq!((some.responses.unwrap().get(), some.state), (r#"{"q":{"n":1}}"#, None));
+        for bad in [json!([]), json!("x"), json!(null)] {
+            assert!(input(json!({ "inputResponses": bad })).is_err());
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! How much one user may write: files and folders, and bytes.
+//!
+//! In a folder of their own, what is there counts. In one that users share it cannot be told whose a file is, so there
+//! counts what a user has written since the program started.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cap_std::fs::Dir;
+
+use super::FileToolError;
+
+/// How much a user may write in one root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WriteQuota {
+    /// Files and folders.
+    pub files: usize,
+    /// Bytes of all files together.
+    pub bytes: u64,
+}
+
+/// What files take.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct DiskUsage {
+    pub(super) files: usize,
+    pub(super) bytes: u64,
+}
+
+/// What may be written.
+#[derive(Debug, Clone)]
+pub(super) enum WriteAllowance {
+    Unlimited,
+    /// The folder is one user's own.
+    Folder(WriteQuota),
+    /// The folder is shared.
+    Budget(Arc<Mutex<DiskUsage>>, WriteQuota),
+}
+
+/// What users have written to a root that they share.
+#[derive(Debug, Default)]
+pub(super) struct SharedBudgets {
+    spent: Mutex<HashMap<String, Arc<Mutex<DiskUsage>>>>,
+    writing: Mutex<()>,
+}
+
+fn lock_unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl SharedBudgets {
+    pub(super) fn user_allowance(&self, user: &str, quota: WriteQuota) -> WriteAllowance {
+        let spent = lock_unpoisoned(&self.spent).entry(user.to_owned()).or_default().clone();
+        WriteAllowance::Budget(spent, quota)
+    }
+
+    pub(super) fn lock_writes(&self) -> MutexGuard<'_, ()> {
+        lock_unpoisoned(&self.writing)
+    }
+}
+
+impl WriteAllowance {
+    /// Whether this much more fits. What a replaced file frees is in `freed`.
+    pub(super) fn check_fits(&self, dir: &Dir, more: DiskUsage, freed: u64) -> Result<(), FileToolError> {
+        let (used, quota) = match self {
+            Self::Unlimited => return Ok(()),
+            Self::Folder(quota) => (
+                measure_usage(dir, *quota).map_err(|error| FileToolError::from_io(&error, "the folder"))?,
+                quota,
+            ),
+            Self::Budget(spent, quota) => (*lock_unpoisoned(spent), quota),
+        };
+        let bytes = (used.bytes + more.bytes).saturating_sub(freed);
+        if used.files + more.files > quota.files || bytes > quota.bytes {
+            return Err(FileToolError::Full { files: quota.files, bytes: quota.bytes });
+        }
+        Ok(())
+    }
+
+    /// This much was written.
+    pub(super) fn record_written(&self, more: DiskUsage) {
+        if let Self::Budget(spent, _) = self {
+            let mut spent = lock_unpoisoned(spent);
+            spent.files += more.files;
+            spent.bytes += more.bytes;
+        }
+    }
+}
+
+/// What a folder holds, counted until it is too much.
+fn measure_usage(dir: &Dir, quota: WriteQuota) -> std::io::Result<DiskUsage> {
+    let mut usage = DiskUsage::default();
+    let mut folders = vec![".".to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in dir.read_dir(&folder)? {
+            let entry = entry?;
+            usage.files += 1;
+            // Of the entry itself, not of what a link leads to.
+            let data = entry.metadata()?;
+            if data.is_dir() {
+                folders.push(format!("{folder}/{}", entry.file_name().to_string_lossy()));
+            } else {
+                usage.bytes = usage.bytes.saturating_add(data.len());
+            }
+            if usage.files > quota.files || usage.bytes > quota.bytes {
+                return Ok(usage);
+            }
+        }
+    }
+    Ok(usage)
+}
