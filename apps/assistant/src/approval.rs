@@ -1,11 +1,8 @@
 //! Asks the user before something is done that cannot be undone. One question at a time; silence is a no.
 
-use std::{
-    future::Future,
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::{future::Future, time::Duration};
 
+use parking_lot::Mutex;
 use tokio::{sync::oneshot, time::timeout};
 
 /// What the user said.
@@ -59,8 +56,8 @@ impl ApprovalPrompt {
         }
     }
 
-    fn lock_waiting(&self) -> std::sync::MutexGuard<'_, Option<oneshot::Sender<bool>>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_waiting(&self) -> parking_lot::MutexGuard<'_, Option<oneshot::Sender<bool>>> {
+        self.waiting.lock()
     }
 }
 

@@ -1,13 +1,9 @@
 //! One question, from what was heard to the last page: the story of the assistant.
 
-use std::{
-    future::Future,
-    pin::Pin,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
 use futures_util::future::join;
+use parking_lot::Mutex;
 use tokio::{
     sync::{mpsc, oneshot, watch},
     time::Instant,

@@ -3,10 +3,10 @@
 use std::{
     collections::{BTreeMap, HashMap},
     fmt,
-    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use jiff::civil::Date;
+use parking_lot::{Mutex, MutexGuard};
 use toolyard_app_sdk::UserId;
 
 /// Most todos of one user.
@@ -144,7 +144,7 @@ impl TodoStore {
     }
 
     fn lock_lists(&self) -> MutexGuard<'_, HashMap<UserId, TodoList>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -100,7 +100,6 @@ mod clock;
 mod http;
 mod items;
 mod limits;
-mod lock;
 mod log_lines;
 mod register;
 mod server;

@@ -2,10 +2,11 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use toolyard_protocol::{ToolName, UserId};
 
 use crate::{executor::CallOwner, ports::IdGenerator};
@@ -61,7 +62,7 @@ impl LongResults {
         if text.len() > USER_BYTES {
             return None;
         }
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         kept.remove_expired(now);
         while kept.bytes_by_user.get(user).copied().unwrap_or(0) + text.len() > USER_BYTES {
             let oldest =
@@ -87,7 +88,7 @@ impl LongResults {
 
     /// The result under a handle of this owner. Another's is not there.
     pub fn get(&self, owner: &CallOwner, handle: &str, now: Timestamp) -> Option<LongResult> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.0.lock();
         let waiting = kept.by_handle.get(handle)?;
         let found = || LongResult { tool: waiting.tool.clone(), text: waiting.text.clone() };
         (waiting.owner == *owner && waiting.until > now).then(found)
@@ -95,7 +96,7 @@ impl LongResults {
 
     /// Drops what waited long enough. Called now and then.
     pub fn remove_expired(&self, now: Timestamp) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove_expired(now);
+        self.0.lock().remove_expired(now);
     }
 }
 
@@ -150,7 +151,7 @@ mod tests {
         assert_eq!(kept.get(&user("ada"), "other", at(0)), None);
         assert_eq!(kept.get(&user("ada"), &handle, at(RESULT_LIFETIME_S)), None);
         kept.remove_expired(at(RESULT_LIFETIME_S));
-        let left = kept.0.lock().unwrap();
+        let left = kept.0.lock();
         assert!(
             left.by_handle.is_empty()
                 && left.order.is_empty()
@@ -171,7 +172,7 @@ mod tests {
         let others: Vec<_> = (0..32)
             .map(|n| kept.insert(&user(&format!("u{n}")), &tool(), &half, at(3), &SystemIds).unwrap())
             .collect();
-        assert!(kept.0.lock().unwrap().bytes <= ALL_BYTES);
+        assert!(kept.0.lock().bytes <= ALL_BYTES);
         assert!(kept.get(&user("u31"), &others[31], at(3)).is_some());
     }
 }

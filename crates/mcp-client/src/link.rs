@@ -2,12 +2,13 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::value::RawValue;
 use tokio::{
     sync::{RwLock, Semaphore, watch},
@@ -33,7 +34,7 @@ use crate::{
 /// Everything that clones of a client and its tasks share.
 pub(crate) struct ServerLink {
     wire: McpConnection,
-    server: std::sync::RwLock<Arc<ServerDescription>>,
+    server: parking_lot::RwLock<Arc<ServerDescription>>,
     limits: ClientLimits,
     permits: Semaphore,
     /// Written while a lost session is replaced; new requests wait for that.
@@ -60,7 +61,7 @@ impl ServerLink {
         let reopened = Mutex::new(ReopenSchedule::new(BackOff::new(limits.back_off)));
         Arc::new(Self {
             wire,
-            server: std::sync::RwLock::new(Arc::new(server)),
+            server: parking_lot::RwLock::new(Arc::new(server)),
             permits: Semaphore::new(limits.in_flight.clamp(1, Semaphore::MAX_PERMITS)),
             limits,
             reopening: RwLock::new(()),
@@ -86,7 +87,7 @@ impl ServerLink {
     }
 
     pub(crate) fn server(&self) -> Arc<ServerDescription> {
-        self.server.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.server.read().clone()
     }
 
     pub(crate) fn change_filter(&self) -> watch::Receiver<ChangeFilter> {
@@ -209,7 +210,7 @@ impl ServerLink {
     }
 
     fn reopen_schedule(&self) -> MutexGuard<'_, ReopenSchedule> {
-        self.reopened.lock().unwrap_or_else(PoisonError::into_inner)
+        self.reopened.lock()
     }
 
     /// Replaces a session that is lost. Of many that lost the same one, one makes the new. Where there is no session to
@@ -243,7 +244,7 @@ impl ServerLink {
             Err(error) => return Err(McpClientError::SessionLost(error.to_string())),
         };
         tracing::debug!("the session was lost and is replaced");
-        *self.server.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(server);
+        *self.server.write() = Arc::new(server);
         self.sessions.send_modify(|count| *count += 1);
         for event in [ServerEvent::ToolsChanged, ServerEvent::PromptsChanged, ServerEvent::ResourcesChanged] {
             self.wire.hub().publish(event);

@@ -1,10 +1,8 @@
 //! Requests that a server of the handshake era makes: for input, for a completion, for roots, or just a ping.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
@@ -218,8 +216,8 @@ fn empty_object() -> Box<RawValue> {
 
 fn lock_open_requests(
     open: &Mutex<HashMap<String, CancellationToken>>,
-) -> std::sync::MutexGuard<'_, HashMap<String, CancellationToken>> {
-    open.lock().unwrap_or_else(PoisonError::into_inner)
+) -> parking_lot::MutexGuard<'_, HashMap<String, CancellationToken>> {
+    open.lock()
 }
 
 #[cfg(test)]

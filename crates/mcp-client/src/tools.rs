@@ -1,12 +1,8 @@
 //! Tools, for those who do not want to know methods: list them, call them, hear when they change.
 
-use std::{
-    borrow::Cow,
-    collections::HashMap,
-    future::Future,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{borrow::Cow, collections::HashMap, future::Future, sync::Arc};
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 use tokio_util::sync::DropGuard;
@@ -78,7 +74,7 @@ impl McpClient {
             kept.push(item);
         }
         (listing.items, listing.left_out) = (kept, left_out);
-        *self.link.tools.lock().unwrap_or_else(PoisonError::into_inner) = known;
+        *self.link.tools.lock() = known;
         Ok(listing)
     }
 
@@ -133,7 +129,7 @@ impl McpClient {
     }
 
     fn mirrored_headers(&self, call: ToolCallParams<'_>) -> Vec<(String, String)> {
-        let known = self.link.tools.lock().unwrap_or_else(PoisonError::into_inner).get(call.name).cloned();
+        let known = self.link.tools.lock().get(call.name).cloned();
         let (Some(known), Some(arguments)) = (known, call.arguments) else { return Vec::new() };
         let arguments: Value = serde_json::from_str(arguments.get()).unwrap_or_default();
         let sent = known.iter().filter_map(|one| Some((one.header.clone(), one.header_value(&arguments)?)));

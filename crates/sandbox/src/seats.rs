@@ -2,8 +2,9 @@
 //! moves to one of a few spare seats, so that others can run; when those are taken, it keeps the seat it has. So there are
 //! never more threads than seats of both kinds.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
@@ -65,13 +66,13 @@ impl ThreadSeats {
 
 impl Drop for OccupiedSeat {
     fn drop(&mut self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.0.lock().take();
     }
 }
 
 impl Drop for SeatWatcher {
     fn drop(&mut self) {
-        let mut seat = self.seat.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seat = self.seat.lock();
         if seat.is_some()
             && let Ok(spare) = Arc::clone(&self.spare).try_acquire_owned()
         {

@@ -1,9 +1,9 @@
 //! Where a plugin keeps what it wants to find again: a port, and one that forgets when the process ends.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 
 /// What one plugin has stored for one user. The sandbox checks the size of a key and of a value before it calls; how much
 /// there may be in all is up to the storage.
@@ -55,8 +55,8 @@ impl MemoryStorage {
         Self { quota, entries: Mutex::default() }
     }
 
-    fn lock_entries(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, String>> {
-        self.entries.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn lock_entries(&self) -> parking_lot::MutexGuard<'_, BTreeMap<String, String>> {
+        self.entries.lock()
     }
 }
 

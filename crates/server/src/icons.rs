@@ -1,16 +1,13 @@
 //! Pictures of apps that lie on other hosts. The server fetches them, through the guard, so that no developer's host learns who
 //! looks at an app, and the console asks nobody but its own server.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, header};
 use http_body_util::Full;
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use tokio::{
     sync::{OnceCell, Semaphore},
     time::timeout,
@@ -72,7 +69,7 @@ impl IconCache {
 
     fn cache_entry(&self, url: &str) -> Arc<IconCell> {
         let now = self.clock.now();
-        let mut kept = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.entries.lock();
         kept.retain(|one| one.until > now);
         if let Some(known) = kept.iter().find(|one| one.url == url) {
             return known.found.clone();

@@ -1,9 +1,6 @@
 //! Accepts connections and serves each until it ends or the server stops.
 
-use std::{
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
 use hyper::{
     Request,
@@ -12,6 +9,7 @@ use hyper::{
     service::{Service as _, service_fn},
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
+use parking_lot::Mutex;
 use tokio::net::TcpListener;
 
 use crate::{hosts::HostCheckedRouter, state::ServerState};
@@ -49,7 +47,7 @@ pub(crate) async fn serve_connections(
         let evicted = newcomer.eviction_token();
         let (newcomer, service) = (Mutex::new(Some(newcomer)), service.clone());
         let answer = service_fn(move |request: Request<Incoming>| {
-            newcomer.lock().unwrap_or_else(PoisonError::into_inner).take();
+            newcomer.lock().take();
             service.call(request)
         });
         let connection = http.serve_connection(TokioIo::new(stream), answer).with_upgrades();

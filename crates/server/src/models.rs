@@ -1,13 +1,8 @@
 //! Which model answers: by name, or the first that is found.
 
-use std::{
-    collections::HashMap,
-    io::BufRead,
-    path::Path,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, io::BufRead, path::Path, sync::Arc, time::Duration};
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 use toolyard_agent::{
@@ -91,12 +86,12 @@ impl ModelRegistry {
             return self.models.list();
         }
         let listing = self.models.discover(LOOK).await;
-        *self.last_lookup.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        *self.last_lookup.lock() = Some(Instant::now());
         listing
     }
 
     fn last_lookup(&self) -> Option<Instant> {
-        *self.last_lookup.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.last_lookup.lock()
     }
 
     /// Looks again on a task of its own where that was long ago: a chat does not wait for it. Only the very first one does,

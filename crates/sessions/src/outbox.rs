@@ -5,12 +5,10 @@
 //! never a reason to close it: of states (a picture, the microphone) only the latest counts, and each app has a few
 //! places for requests of its own, beyond which they are refused.
 
-use std::{
-    collections::VecDeque,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::VecDeque;
 
 use bytes::Bytes;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use toolyard_protocol::PackageName;
 
@@ -208,7 +206,7 @@ impl Outbox {
     }
 
     fn lock(&self) -> MutexGuard<'_, OutboxQueue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock()
     }
 }
 

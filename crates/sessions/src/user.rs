@@ -1,10 +1,8 @@
 //! One live user.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 use toolyard_protocol::{
     PackageName, UserId,
@@ -96,7 +94,7 @@ impl LiveUser {
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, UserState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     pub(crate) fn session_summary(&self) -> SessionSummary {

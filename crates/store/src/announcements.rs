@@ -2,10 +2,11 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak},
+    sync::{Arc, Weak},
 };
 
 use async_trait::async_trait;
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use toolyard_core::ports::{Announcement, Announcements, Change, ChangeSubscriber, StoreError};
 
 /// Changes that are read from the log at once.
@@ -43,11 +44,11 @@ impl LocalAnnouncements {
     }
 
     fn lock_delivered(&self) -> MutexGuard<'_, DeliveredChanges> {
-        self.delivered.lock().unwrap_or_else(PoisonError::into_inner)
+        self.delivered.lock()
     }
 
     fn live_subscribers(&self) -> Vec<Arc<dyn ChangeSubscriber>> {
-        let subscribers = self.subscribers.read().unwrap_or_else(PoisonError::into_inner);
+        let subscribers = self.subscribers.read();
         subscribers.iter().filter_map(Weak::upgrade).collect()
     }
 
@@ -96,7 +97,7 @@ impl Announcements for LocalAnnouncements {
     }
 
     fn subscribe(&self, subscriber: Weak<dyn ChangeSubscriber>) {
-        let mut subscribers = self.subscribers.write().unwrap_or_else(PoisonError::into_inner);
+        let mut subscribers = self.subscribers.write();
         subscribers.retain(|subscriber| subscriber.strong_count() > 0);
         subscribers.push(subscriber);
     }
@@ -141,7 +142,7 @@ mod tests {
 
     impl ScriptedLog {
         fn write(&self, change: Change) {
-            let mut log = self.0.lock().unwrap();
+            let mut log = self.0.lock();
             let version = log.last().map_or(1, |last| last.version + 1);
             log.push(Announcement { version, change });
         }
@@ -150,7 +151,7 @@ mod tests {
     #[async_trait]
     impl ChangeLog for ScriptedLog {
         async fn latest_version(&self) -> Result<u64, StoreError> {
-            Ok(self.0.lock().unwrap().last().map_or(0, |last| last.version))
+            Ok(self.0.lock().last().map_or(0, |last| last.version))
         }
 
         async fn changes_since(
@@ -158,7 +159,7 @@ mod tests {
             version: u64,
             limit: u32,
         ) -> Result<Option<Vec<Announcement>>, StoreError> {
-            let log = self.0.lock().unwrap();
+            let log = self.0.lock();
             if log.first().is_some_and(|first| first.version > version + 1) {
                 return Ok(None);
             }
@@ -176,16 +177,12 @@ mod tests {
     #[async_trait]
     impl ChangeSubscriber for Recorder {
         fn invalidate(&self, change: &Change) {
-            self.invalidated.lock().unwrap().push(change.clone());
+            self.invalidated.lock().push(change.clone());
         }
 
         async fn follow(&self, announcement: &Announcement) {
-            assert_eq!(
-                self.invalidated.lock().unwrap().last(),
-                Some(&announcement.change),
-                "caches come first"
-            );
-            self.followed.lock().unwrap().push(announcement.clone());
+            assert_eq!(self.invalidated.lock().last(), Some(&announcement.change), "caches come first");
+            self.followed.lock().push(announcement.clone());
         }
     }
 
@@ -207,7 +204,7 @@ mod tests {
         log.write(view("ada"));
         announcements.announce(view("ada")).await;
         assert_eq!(announcements.catch_up().await.unwrap(), 0);
-        assert_eq!(*recorder.followed.lock().unwrap(), [Announcement { version: 1, change: view("ada") }]);
+        assert_eq!(*recorder.followed.lock(), [Announcement { version: 1, change: view("ada") }]);
         // The same change once more is another one.
         log.write(view("ada"));
         assert_eq!(announcements.catch_up().await.unwrap(), 1);
@@ -220,7 +217,7 @@ mod tests {
         log.write(view("bob"));
         announcements.announce(view("bob")).await;
         assert_eq!(announcements.catch_up().await.unwrap(), 1);
-        assert_eq!(*recorder.invalidated.lock().unwrap(), [view("bob"), view("ada")]);
+        assert_eq!(*recorder.invalidated.lock(), [view("bob"), view("ada")]);
         assert_eq!(announcements.catch_up().await.unwrap(), 0);
     }
 
@@ -228,9 +225,9 @@ mod tests {
     async fn more_than_the_log_holds_drops_every_cache() {
         let (log, announcements, recorder) = start().await;
         (0..3).for_each(|_| log.write(view("ada")));
-        log.0.lock().unwrap().drain(..2);
+        log.0.lock().drain(..2);
         assert_eq!(announcements.catch_up().await.unwrap(), 1);
-        assert_eq!(*recorder.invalidated.lock().unwrap(), [Change::Everything]);
+        assert_eq!(*recorder.invalidated.lock(), [Change::Everything]);
         assert_eq!(announcements.catch_up().await.unwrap(), 0);
     }
 
@@ -238,8 +235,8 @@ mod tests {
     async fn live_changes_only_drop_caches_and_the_dead_hear_nothing() {
         let (_log, announcements, recorder) = start().await;
         announcements.notify(&Change::UpstreamStatusChanged);
-        assert!(recorder.followed.lock().unwrap().is_empty());
-        assert_eq!(recorder.invalidated.lock().unwrap().len(), 1);
+        assert!(recorder.followed.lock().is_empty());
+        assert_eq!(recorder.invalidated.lock().len(), 1);
         drop(recorder);
         assert!(announcements.live_subscribers().is_empty());
     }

@@ -3,9 +3,10 @@
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
+use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use tokio_util::sync::CancellationToken;
 use toolyard_app_sdk::UserId;
@@ -118,7 +119,7 @@ impl HistoryStore {
 
     /// What a user wants now.
     pub fn retention_token(&self, user: &UserId) -> RetentionToken {
-        let mut wishes = self.retention_tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut wishes = self.retention_tokens.lock();
         wishes.entry(user.clone()).or_insert_with(|| RetentionToken(CancellationToken::new())).clone()
     }
 
@@ -211,8 +212,7 @@ impl HistoryStore {
     /// Drops everything of a user, and ends the wish.
     pub async fn forget_user(&self, user: &UserId) -> Result<(), HistoryStoreError> {
         // Before anything is deleted, and kept nowhere: a wish that ended never counts again.
-        if let Some(wish) = self.retention_tokens.lock().unwrap_or_else(PoisonError::into_inner).remove(user)
-        {
+        if let Some(wish) = self.retention_tokens.lock().remove(user) {
             wish.0.cancel();
         }
         let user = user.clone();
@@ -233,9 +233,7 @@ impl HistoryStore {
         work: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, HistoryStoreError> {
         let shared = self.connection.clone();
-        let done = tokio::task::spawn_blocking(move || {
-            work(&mut shared.lock().unwrap_or_else(PoisonError::into_inner))
-        });
+        let done = tokio::task::spawn_blocking(move || work(&mut shared.lock()));
         Ok(done.await.map_err(|_| HistoryStoreError::Stopped)??)
     }
 }

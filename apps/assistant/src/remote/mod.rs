@@ -9,12 +9,10 @@
 pub mod list;
 pub mod platform;
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use toolyard_agent::{
@@ -54,21 +52,21 @@ pub struct AnswerNotes {
 impl AnswerNotes {
     /// To be said beside the answer.
     pub fn set_remark(&self, words: String) {
-        *self.remark.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
+        *self.remark.lock() = Some(words);
     }
 
     /// What is to be said beside the answer; once.
     pub fn take_remark(&self) -> Option<String> {
-        self.remark.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.remark.lock().take()
     }
 
     /// The whole answer, where a tool gave it.
     pub fn last_words(&self) -> Option<String> {
-        self.last_words.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.last_words.lock().clone()
     }
 
     pub(crate) fn set_last_words(&self, words: String) {
-        *self.last_words.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
+        *self.last_words.lock() = Some(words);
     }
 }
 
@@ -101,7 +99,7 @@ pub struct RemoteTools {
 impl RemoteTools {
     /// A listing that was just made: the first step needs no other.
     pub fn set_listing(&self, tools: Arc<UserTools>) {
-        *self.listing.lock().unwrap_or_else(PoisonError::into_inner) = Some(tools);
+        *self.listing.lock() = Some(tools);
     }
 
     /// Asks the user. The wait begins when the question is on the glasses.
@@ -143,7 +141,7 @@ impl RemoteTools {
 #[async_trait]
 impl ToolProvider for RemoteTools {
     async fn freeze(&self) -> Result<Box<dyn FrozenTools + '_>, ToolError> {
-        let given = self.listing.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let given = self.listing.lock().take();
         let tools = match given {
             Some(tools) => tools,
             None => self.platform.list_tools(&self.user, &self.tag).await.map_err(|error| match error {

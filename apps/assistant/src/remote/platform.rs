@@ -1,14 +1,11 @@
 //! The platform's public REST API, as an app uses it: with its own key, for one user at a time.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, StatusCode, header, request::Builder};
 use http_body_util::Full;
+use parking_lot::{Mutex, MutexGuard};
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 use tokio::time::timeout;
@@ -145,7 +142,7 @@ impl PlatformClient {
     }
 
     fn lock_listings(&self) -> MutexGuard<'_, ToolListings> {
-        self.listings.lock().unwrap_or_else(PoisonError::into_inner)
+        self.listings.lock()
     }
 
     /// Runs a tool by its canonical name, and tells of its progress. Dropping the future cancels the call.

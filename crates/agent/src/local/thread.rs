@@ -1,9 +1,10 @@
 //! The thread that owns the model. It begins with the first question; when the file cannot be loaded, it says so to all who
 //! wait and ends, and the next question tries again.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use llama_cpp_2::{llama_backend::LlamaBackend, model::LlamaModel, model::params::LlamaModelParams};
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
@@ -48,7 +49,7 @@ impl Thread {
     }
 
     fn jobs(&self) -> Result<mpsc::Sender<Job>, ModelError> {
-        let mut kept = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.jobs.lock();
         if let Some(jobs) = kept.as_ref().filter(|jobs| !jobs.is_closed()) {
             return Ok(jobs.clone());
         }

@@ -1,11 +1,8 @@
 //! The models that there are, by name.
 
-use std::{
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{fmt, sync::Arc, time::Duration};
 
+use parking_lot::Mutex;
 use reqwest::Client;
 use toolyard_core::ports::IdGenerator;
 use toolyard_protocol::secret::SecretText;
@@ -167,7 +164,7 @@ impl ModelCatalog {
     /// Looks for models on this machine and at the configured endpoints, all at once, each within that time.
     pub async fn discover(&self, wait: Duration) -> ModelListing {
         let found = discovery::discover_models(&self.client, &self.settings, wait).await;
-        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(found);
+        *self.found.lock() = Arc::new(found);
         self.list()
     }
 
@@ -250,7 +247,7 @@ impl ModelCatalog {
     }
 
     fn last_discovery(&self) -> Arc<DiscoveredModels> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.found.lock().clone()
     }
 
     fn resolve_calling(&self, name: &ModelName, configured: Option<CallingMode>) -> CallingMode {

@@ -2,12 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{
-        Mutex,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU64, Ordering},
 };
 
+use parking_lot::Mutex;
 use serde_json::Number;
 use tokio::{sync::oneshot, time::timeout};
 use toolyard_protocol::session::{
@@ -17,10 +15,7 @@ use toolyard_protocol::session::{
 use url::form_urlencoded;
 
 use super::{Session, SessionError};
-use crate::{
-    limits::{MAX_SPEAKING, MAX_SPEECH_BYTES},
-    lock::lock_unpoisoned,
-};
+use crate::limits::{MAX_SPEAKING, MAX_SPEECH_BYTES};
 
 /// The track for speech; 0 is the speaker, 1 the sound of apps.
 const SPEECH_TRACK: u64 = 2;
@@ -35,21 +30,21 @@ pub(super) struct PendingSpeech {
 impl PendingSpeech {
     /// The answer to one of our requests. Answers to others are none of our business.
     pub(super) fn resolve_request(&self, response: AudioPlayResponse) {
-        if let Some(waiting) = lock_unpoisoned(&self.waiting).remove(&response.request_id) {
+        if let Some(waiting) = self.waiting.lock().remove(&response.request_id) {
             let _ = waiting.send(response);
         }
     }
 
     /// Nobody will answer any more.
     pub(super) fn close(&self) {
-        lock_unpoisoned(&self.waiting).clear();
+        self.waiting.lock().clear();
     }
 
     fn begin_request(&self, now_ms: i64) -> Result<SpeakRequest<'_>, SessionError> {
         // Requests of one session are counted; the time keeps them apart from those of its predecessor.
         let id = format!("audio_{now_ms}_{}", self.made.fetch_add(1, Ordering::Relaxed));
         let (answer, answered) = oneshot::channel();
-        let mut waiting = lock_unpoisoned(&self.waiting);
+        let mut waiting = self.waiting.lock();
         if waiting.len() >= MAX_SPEAKING {
             return Err(SessionError::TooMuchSpeech);
         }
@@ -67,7 +62,7 @@ struct SpeakRequest<'a> {
 
 impl Drop for SpeakRequest<'_> {
     fn drop(&mut self) {
-        lock_unpoisoned(&self.pending.waiting).remove(&self.id);
+        self.pending.waiting.lock().remove(&self.id);
     }
 }
 
@@ -130,7 +125,7 @@ mod tests {
         let wait = session.0.limits.speech_wait;
         assert_eq!(session.speak("x").await.unwrap_err(), SessionError::NoAnswer(wait));
         assert!(matches!(waiting.recv().await, Some(FromApp::AudioPlayRequest(_))));
-        assert!(lock_unpoisoned(&session.0.speaking.waiting).is_empty());
+        assert!(session.0.speaking.waiting.lock().is_empty());
     }
 
     #[tokio::test]

@@ -1,13 +1,14 @@
 //! What a session listens to. The set that the platform is told is made from the streams that somebody reads.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::{Value, value::RawValue};
 use tokio::sync::{broadcast, watch};
 use toolyard_protocol::stream::{MAX_SUBSCRIPTIONS, StreamSubscription};
 
 use super::SessionError;
-use crate::{limits::EVENT_QUEUE, lock::lock_unpoisoned};
+use crate::limits::EVENT_QUEUE;
 
 /// One event, shared by everybody who reads its stream.
 pub(super) type RawEvent = Arc<RawValue>;
@@ -41,7 +42,7 @@ impl SubscribedStreams {
     /// A reader of a stream; the first one makes the session listen to it.
     pub(super) fn subscribe(&self, name: &str) -> Result<broadcast::Receiver<RawEvent>, SessionError> {
         let subscription = StreamSubscription::parse(&Value::from(name))?;
-        let mut open = lock_unpoisoned(&self.open);
+        let mut open = self.open.lock();
         let streams = open.as_mut().ok_or(SessionError::NotConnected)?;
         if let Some(stream) = streams.iter().find(|stream| stream.subscription == subscription) {
             return Ok(stream.readers.subscribe());
@@ -59,7 +60,7 @@ impl SubscribedStreams {
 
     /// Hands an event to its readers. A stream that nobody reads any more is given up.
     pub(super) fn deliver_event(&self, stream_type: &str, data: Box<RawValue>) {
-        let mut open = lock_unpoisoned(&self.open);
+        let mut open = self.open.lock();
         let Some(streams) = open.as_mut() else { return };
         let of_type = |stream: &SubscribedStream| stream.subscription.stream_type() == stream_type;
         let Some(at) = streams.iter().position(of_type) else { return };
@@ -71,7 +72,7 @@ impl SubscribedStreams {
 
     /// Ends every reader.
     pub(super) fn close(&self) {
-        lock_unpoisoned(&self.open).take();
+        self.open.lock().take();
     }
 
     fn publish_subscriptions(&self, streams: &[SubscribedStream]) {

@@ -1,11 +1,11 @@
 //! All sessions of the app: one for each user who has it open.
 
-use std::{collections::HashMap, sync::Mutex};
+use std::collections::HashMap;
 
+use parking_lot::Mutex;
 use toolyard_protocol::{AppSessionId, UserId};
 
 use super::{EndReason, Session, SessionConnection};
-use crate::lock::lock_unpoisoned;
 
 #[derive(Debug, Default)]
 pub(crate) struct SessionTable(Mutex<HashMap<UserId, Session>>);
@@ -18,21 +18,21 @@ impl SessionTable {
 
     /// The user's session, connected or lost.
     pub(crate) fn find(&self, user: &UserId) -> Option<Session> {
-        lock_unpoisoned(&self.0).get(user).cloned()
+        self.0.lock().get(user).cloned()
     }
 
     pub(crate) fn count(&self) -> usize {
-        lock_unpoisoned(&self.0).len()
+        self.0.lock().len()
     }
 
     /// Puts a session in its place and gives back the one that was there.
     pub(super) fn insert(&self, session: Session) -> Option<Session> {
-        lock_unpoisoned(&self.0).insert(session.user().clone(), session)
+        self.0.lock().insert(session.user().clone(), session)
     }
 
     /// Takes a session out, unless another one has taken its place.
     pub(super) fn remove(&self, session: &Session) {
-        let mut sessions = lock_unpoisoned(&self.0);
+        let mut sessions = self.0.lock();
         if sessions.get(session.user()).is_some_and(|found| found.is_same_session(session)) {
             sessions.remove(session.user());
         }
@@ -46,7 +46,7 @@ impl SessionTable {
     }
 
     pub(crate) fn end_all(&self) {
-        for session in lock_unpoisoned(&self.0).values() {
+        for session in self.0.lock().values() {
             session.request_end(EndReason::AppStopped);
         }
     }

@@ -22,11 +22,12 @@ mod work;
 use std::{
     fmt,
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     task::{Context, Poll},
 };
 
 use futures_util::{Stream, StreamExt as _, future::BoxFuture};
+use parking_lot::Mutex;
 
 pub use answer::{CallResult, ChatAnswer, ChatFinish};
 pub use body::MAX_REQUEST_BYTES;
@@ -49,7 +50,7 @@ struct SharedTranscript(Arc<Mutex<ChatTranscript>>);
 impl SharedTranscript {
     /// Looks at it, or changes it.
     fn with_lock<T>(&self, what: impl FnOnce(&mut ChatTranscript) -> T) -> T {
-        what(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        what(&mut self.0.lock())
     }
 }
 

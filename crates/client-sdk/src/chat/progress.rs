@@ -3,9 +3,10 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use crate::tool::ToolProgress;
@@ -27,7 +28,7 @@ struct ReportQueues {
 
 impl ProgressReports {
     fn lock(&self) -> MutexGuard<'_, HashMap<String, VecDeque<ToolProgress>>> {
-        self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.waiting.lock()
     }
 
     /// A call begins.

@@ -1,11 +1,9 @@
 //! Room for one event between the work and its reader. Both are polled by the same task, one after the other, so what was
 //! told and what is known never differ by more than the event in hand.
 
-use std::{
-    future::poll_fn,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::Poll,
-};
+use std::{future::poll_fn, sync::Arc, task::Poll};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::ChatEvent;
 
@@ -14,7 +12,7 @@ pub(super) struct EventSlot(Arc<Mutex<Option<ChatEvent>>>);
 
 impl EventSlot {
     fn lock(&self) -> MutexGuard<'_, Option<ChatEvent>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Puts an event there and waits until it was taken. The reader polls the work again whenever the slot is empty, so nobody

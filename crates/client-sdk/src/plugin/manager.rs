@@ -1,12 +1,8 @@
 //! Registers plugins, keeps their order, and runs their hooks.
 
-use std::{
-    collections::BTreeMap,
-    fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use tokio::time::Instant;
 use toolyard_protocol::chat::{ClientTool, ClientToolLimits};
@@ -79,7 +75,7 @@ impl PluginManager {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<RegisteredPlugin>> {
-        self.plugins.lock().unwrap_or_else(PoisonError::into_inner)
+        self.plugins.lock()
     }
 
     fn registered_plugins(&self) -> Vec<RegisteredPlugin> {

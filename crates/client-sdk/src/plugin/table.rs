@@ -1,10 +1,8 @@
 //! The tools of all plugins, each name once, and within the rules of the server.
 
-use std::{
-    fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{fmt, sync::Arc};
 
+use parking_lot::{Mutex, MutexGuard};
 use toolyard_protocol::chat::{ClientTool, ClientToolLimits, client_tool};
 
 use super::PluginError;
@@ -42,7 +40,7 @@ impl ToolTable {
     }
 
     fn lock(&self) -> MutexGuard<'_, TableEntries> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+        self.entries.lock()
     }
 
     /// Makes room for a plugin and takes its first tools, all or none.

@@ -23,7 +23,7 @@ mod view;
 use std::{
     collections::{HashMap, HashSet},
     sync::{
-        Arc, PoisonError, Weak,
+        Arc, Weak,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -135,7 +135,7 @@ struct UserSlot {
     building: tokio::sync::Mutex<()>,
     gauge: Arc<CallGauge>,
     /// Calls under way to each of the user's plugins; outlives the view, which is made anew often.
-    plugin_gauges: std::sync::Mutex<HashMap<PackageName, Arc<CallGauge>>>,
+    plugin_gauges: parking_lot::Mutex<HashMap<PackageName, Arc<CallGauge>>>,
     cached: ArcSwapOption<CachedView>,
 }
 
@@ -338,7 +338,7 @@ impl Catalog {
             generation: AtomicU64::new(0),
             building: tokio::sync::Mutex::new(()),
             gauge: Arc::default(),
-            plugin_gauges: std::sync::Mutex::default(),
+            plugin_gauges: parking_lot::Mutex::default(),
             cached: ArcSwapOption::empty(),
         };
         self.users.entry(user.clone()).or_insert_with(|| Arc::new(new())).clone()
@@ -432,7 +432,7 @@ impl Catalog {
         off: &HashSet<ToolName>,
         view: &mut ViewBuilder,
     ) {
-        let mut gauges = slot.plugin_gauges.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut gauges = slot.plugin_gauges.lock();
         gauges.retain(|package, gauge| {
             gauge.in_flight() > 0 || plugins.iter().any(|plugin| plugin.package == *package)
         });

@@ -9,13 +9,14 @@ use std::{
     num::NonZero,
     panic::AssertUnwindSafe,
     sync::{
-        Arc, LazyLock, Mutex, PoisonError,
+        Arc, LazyLock,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use toolyard_protocol::{PackageName, UserId};
 
@@ -178,7 +179,7 @@ impl WorkPool {
     }
 
     fn owner_share(&self, owner: &WorkOwner) -> Arc<OwnerShare> {
-        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut owners = self.owners.lock();
         if let Some(share) = owners.get(owner) {
             return share.clone();
         }
@@ -273,7 +274,7 @@ mod tests {
         for at in 0..MAX_IDLE_OWNERS * 2 {
             pool.run(&owner(&format!("n{at}")), || 1).await.unwrap();
         }
-        let owners = pool.owners.lock().unwrap();
+        let owners = pool.owners.lock();
         assert!(owners.len() <= MAX_IDLE_OWNERS && owners.contains_key(&owner("slow")), "{}", owners.len());
     }
 

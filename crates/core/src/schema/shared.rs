@@ -6,11 +6,12 @@
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     sync::{
-        Arc, LazyLock, Mutex, PoisonError, Weak,
+        Arc, LazyLock, Weak,
         atomic::{AtomicU64, Ordering},
     },
 };
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use toolyard_protocol::Problem;
@@ -139,8 +140,8 @@ impl SharedSchemas {
     }
 }
 
-fn lock_table() -> std::sync::MutexGuard<'static, SharedSchemas> {
-    TABLE.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock_table() -> parking_lot::MutexGuard<'static, SharedSchemas> {
+    TABLE.lock()
 }
 
 #[cfg(test)]

@@ -7,13 +7,10 @@
 mod mcp;
 mod tool;
 
-use std::{
-    panic::AssertUnwindSafe,
-    sync::{Arc, PoisonError, RwLock},
-    time::Duration,
-};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt as _;
+use parking_lot::RwLock;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 use toolyard_protocol::{ErrorCode, Problem, raw::to_raw, result::McpResult, tool::MAX_TOOLS};
@@ -59,7 +56,7 @@ impl ToolService {
     /// Adds a tool.
     pub fn register(&self, tool: LocalTool) -> Result<(), RegisterToolError> {
         tool.check_definition().map_err(RegisterToolError::Definition)?;
-        let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
+        let mut tools = self.tools.write();
         if tools.iter().any(|known| known.name() == tool.name()) {
             return Err(RegisterToolError::Taken(tool.name().to_owned()));
         }
@@ -74,7 +71,7 @@ impl ToolService {
 
     /// Takes a tool out. Calls that run go on. False where there is none of that name.
     pub fn unregister(&self, name: &str) -> bool {
-        let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
+        let mut tools = self.tools.write();
         let before = tools.len();
         tools.retain(|tool| tool.name() != name);
         let gone = tools.len() < before;
@@ -117,7 +114,7 @@ impl ToolService {
     }
 
     fn all_tools(&self) -> Vec<Arc<LocalTool>> {
-        self.tools.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.tools.read().clone()
     }
 
     fn find_tool(&self, name: &str) -> Result<Arc<LocalTool>, ToolError> {

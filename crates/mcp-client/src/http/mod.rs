@@ -12,13 +12,11 @@ mod stream;
 
 pub(crate) use stream::StreamResumption;
 
-use std::{
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header as names};
+use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::time::timeout;
 use toolyard_protocol::mcp::{McpRevision, header, method};
@@ -67,14 +65,14 @@ impl HttpConnection {
     }
 
     pub(crate) fn session(&self) -> HttpSession {
-        self.session.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.session.lock().clone()
     }
 
     /// The handshake agreed on a revision: its session is the one in use from now on.
     pub(crate) fn commit_session(&self, revision: McpRevision) {
-        let id = self.opening.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let id = self.opening.lock().take();
         let session = HttpSession { id, revision: Some(revision) };
-        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = session;
+        *self.session.lock() = session;
     }
 
     /// One request and its result.
@@ -94,7 +92,7 @@ impl HttpConnection {
             Ok(response) => {
                 if call.method == method::INITIALIZE {
                     let id = response.headers.get(header::SESSION).cloned();
-                    *self.opening.lock().unwrap_or_else(PoisonError::into_inner) = id;
+                    *self.opening.lock() = id;
                 }
                 self.read_reply(wire, &mut call, response, in_session).await
             }

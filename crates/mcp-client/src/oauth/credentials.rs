@@ -2,11 +2,12 @@
 //! user can help, it says so.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue, StatusCode};
+use parking_lot::Mutex;
 use tokio::time::timeout;
 use toolyard_protocol::secret::SecretText;
 
@@ -72,12 +73,12 @@ impl OAuthCredentials {
     }
 
     fn remember_given(&self, grant: Option<OAuthGrant>) {
-        *self.given.lock().unwrap_or_else(PoisonError::into_inner) = grant.map(|grant| grant.access_token);
+        *self.given.lock() = grant.map(|grant| grant.access_token);
     }
 
     /// Whether this is what was given out last.
     fn was_given(&self, grant: &OAuthGrant) -> bool {
-        self.given.lock().unwrap_or_else(PoisonError::into_inner).as_ref() == Some(&grant.access_token)
+        self.given.lock().as_ref() == Some(&grant.access_token)
     }
 
     async fn load_record(&self) -> Result<AuthorizationRecord, OAuthStoreError> {

@@ -2,9 +2,10 @@
 //! stored tokens are not those that it began with.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use tokio::sync::OwnedMutexGuard;
 
 use super::error::OAuthError;
@@ -24,7 +25,7 @@ impl TokenLocks {
     /// Waits for all who came before.
     pub(super) async fn lock(&self, key: &TokenKey) -> OwnedMutexGuard<LastFailure> {
         let lock = {
-            let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut locks = self.0.lock();
             locks.retain(|_, lock| lock.strong_count() > 0);
             locks.get(key).and_then(Weak::upgrade).unwrap_or_else(|| {
                 let lock = Arc::<TokenLock>::default();
@@ -61,6 +62,6 @@ mod tests {
         let locks = TokenLocks::default();
         drop(locks.lock(&key("a")).await);
         let _held = locks.lock(&key("b")).await;
-        assert_eq!(locks.0.lock().unwrap().len(), 1);
+        assert_eq!(locks.0.lock().len(), 1);
     }
 }

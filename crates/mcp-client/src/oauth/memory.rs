@@ -1,9 +1,9 @@
 //! Both stores in memory: for one process, and until it ends.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use parking_lot::{Mutex, MutexGuard};
 use toolyard_protocol::secret::SecretText;
 
 use super::store::{OAuthStoreError, PendingFlow, PendingStore, TokenKey, TokenStore};
@@ -63,7 +63,7 @@ impl PendingStore for MemoryPending {
 }
 
 fn lock_unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! Sends the requests of a flow. Each goes through the guard, redirects hop by hop; each answer and the time for it are
 //! bounded. One of these serves one step of a flow, and remembers why that step failed: rmcp only has texts for that.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, LOCATION, USER_AGENT};
 use http::{HeaderMap, HeaderValue, Request, StatusCode, Uri};
 use http_body_util::Full;
+use parking_lot::{Mutex, MutexGuard};
 use rmcp::transport::auth::{
     OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRedirectPolicy, OAuthHttpRequest,
 };
@@ -66,7 +67,7 @@ impl StepHttpClient {
     }
 
     fn lock_failure(&self) -> MutexGuard<'_, StepFailure> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
+        self.trouble.lock()
     }
 
     pub(super) async fn send_following_redirects(

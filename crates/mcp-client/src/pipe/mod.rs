@@ -7,11 +7,12 @@ pub(crate) mod websocket;
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
 use toolyard_protocol::mcp::{RpcError, RpcMessage, method};
@@ -180,7 +181,7 @@ impl PipeConnection {
     }
 
     fn lock_pending(&self) -> MutexGuard<'_, HashMap<u64, PendingExchange>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock()
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::value::RawValue;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout};
@@ -184,7 +185,7 @@ impl WorkerPool {
 
 impl PoolState {
     fn lock_idle(&self) -> MutexGuard<'_, VecDeque<WorkerProcess>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle.lock()
     }
 
     fn start_worker(&self) -> Result<WorkerProcess, WorkerError> {

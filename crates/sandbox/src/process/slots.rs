@@ -6,8 +6,9 @@
 //! is served by how little they hold, then in the order of asking.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
@@ -77,7 +78,7 @@ impl RunSlots {
     }
 
     fn lock_table(&self) -> MutexGuard<'_, SlotTable> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock()
     }
 
     /// Waits for a slot.

@@ -1,6 +1,6 @@
 //! User tokens of another issuer, verified with its published keys.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Request;
@@ -10,6 +10,7 @@ use jsonwebtoken::{
     Algorithm, DecodingKey, Validation,
     jwk::{Jwk, KeyAlgorithm, KeyOperations, PublicKeyUse},
 };
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::time::{Duration, Instant};
@@ -167,7 +168,7 @@ impl OidcVerifier {
             }
             Err(_) => None,
         };
-        let mut known = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.keys.lock();
         known.at = Some(Instant::now());
         if let Some(keys) = fetched {
             known.keys = keys;
@@ -176,7 +177,7 @@ impl OidcVerifier {
     }
 
     fn cached_keys(&self, kid: Option<&str>) -> Option<Arc<VerificationKeys>> {
-        let known = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.keys.lock();
         let has = known.keys.iter().any(|known| kid.is_none() || known.id.as_deref() == kid);
         let refetch = Duration::from_secs(self.config.refetch_s);
         let recent = known.at.is_some_and(|at| at.elapsed() < refetch);

@@ -3,12 +3,9 @@
 //! When there are too many, the one that has been silent for longest is closed, not the newest refused: clients and apps speak
 //! at once, so they get through while somebody holds as many silent connections as they like.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 
 /// Those that are waited for, by age.
@@ -77,7 +74,7 @@ impl Drop for IntroductionSlot {
 }
 
 fn lock_sockets(waiting: &Mutex<WaitingSockets>) -> MutexGuard<'_, WaitingSockets> {
-    waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    waiting.lock()
 }
 
 #[cfg(test)]

@@ -22,12 +22,9 @@ mod voice_server;
 mod warning_throttle;
 mod wav;
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use parking_lot::Mutex;
 use tokio::{sync::Semaphore, time::timeout};
 use toolyard_core::{policy::LocalLimiter, ports::CallRateLimiter as _};
 use toolyard_protocol::{ToolName, UserId};
@@ -169,8 +166,8 @@ impl SpeechEngine {
         self.limiter.evict_idle();
     }
 
-    fn lock_cache(&self) -> std::sync::MutexGuard<'_, SoundCache> {
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_cache(&self) -> parking_lot::MutexGuard<'_, SoundCache> {
+        self.cache.lock()
     }
 }
 

@@ -1,10 +1,8 @@
 //! Complaints that would come with every sentence: one a minute is enough.
 
-use std::{
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 /// How long one complaint stands for all that follow.
@@ -17,7 +15,7 @@ pub(super) struct WarningThrottle(Mutex<(Option<Instant>, u64)>);
 impl WarningThrottle {
     /// Whether a complaint may be made now; if so, how many were not made since the last one.
     pub(super) fn try_warn(&self) -> Option<u64> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.lock();
         let (last, unsaid) = &mut *state;
         if last.is_some_and(|last| last.elapsed() < QUIET) {
             *unsaid += 1;

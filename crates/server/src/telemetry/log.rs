@@ -4,13 +4,14 @@
 use std::{
     io::{self, Write},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         mpsc::{RecvTimeoutError, SyncSender, sync_channel},
     },
     thread::JoinHandle,
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use toolyard_protocol::log_text::escape_line;
 use tracing_subscriber::{
     EnvFilter, fmt::MakeWriter, layer::SubscriberExt as _, util::SubscriberInitExt as _,
@@ -35,7 +36,7 @@ struct LogBuffer(Arc<Mutex<PendingLines>>);
 
 impl LogBuffer {
     fn take_pending(&self) -> PendingLines {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.0.lock())
     }
 
     /// Writes what waits. A log that cannot be written has nobody to tell.
@@ -58,7 +59,7 @@ impl Write for LogBuffer {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(line);
         let safe = escape_line(&text);
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.0.lock();
         if waiting.bytes.len() + safe.len() > MAX_WAITING {
             waiting.dropped += 1;
         } else {

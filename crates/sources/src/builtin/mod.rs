@@ -14,12 +14,10 @@ mod read_result;
 mod search_tools;
 mod user_folder;
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 use toolyard_core::{
@@ -156,7 +154,7 @@ impl BuiltinSource {
     /// A search costs the operator money, so there are so many in a minute and no more.
     fn count_search(&self) -> Result<(), ToolError> {
         let second = self.parts.clock.now().as_second();
-        let mut counted = self.searches.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counted = self.searches.lock();
         let minute = second.div_euclid(60);
         if counted.0 != minute {
             *counted = (minute, 0);

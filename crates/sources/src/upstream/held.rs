@@ -1,12 +1,9 @@
 //! Requests that are held open while a caller without a handshake finds out what the upstream wants to know. One node
 //! holds them; they end when the caller does not come back in time.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, time::Duration};
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 use toolyard_core::{Caller, ports::IdGenerator};
 use toolyard_mcp_client::ServerRequest;
@@ -72,7 +69,7 @@ impl HeldRequests {
     }
 
     fn lock_table(&self) -> MutexGuard<'_, HeldTable> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.lock()
     }
 }
 

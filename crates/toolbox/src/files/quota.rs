@@ -4,9 +4,10 @@
 //! counts what a user has written since the program started.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use cap_std::fs::Dir;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::FileToolError;
 
@@ -44,7 +45,7 @@ pub(super) struct SharedBudgets {
 }
 
 fn lock_unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 impl SharedBudgets {

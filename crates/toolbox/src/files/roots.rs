@@ -234,7 +234,7 @@ impl FileRoot {
     }
 
     /// Whether writes to it wait for each other: what is left is looked up before and used after.
-    pub(super) fn lock_writes(&self) -> std::sync::MutexGuard<'_, ()> {
+    pub(super) fn lock_writes(&self) -> parking_lot::MutexGuard<'_, ()> {
         self.budgets.lock_writes()
     }
 }

@@ -3,8 +3,10 @@
 use std::{
     collections::HashMap,
     fmt,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Weak},
 };
+
+use parking_lot::Mutex;
 
 use super::{FitResult, VendorFamily, fit_tool};
 use crate::model::ToolSpec;
@@ -41,12 +43,12 @@ impl FitCache {
         make: impl FnOnce() -> FitResult,
     ) -> Arc<FitResult> {
         let key = (family, Arc::as_ptr(tool).addr());
-        if let Some(kept) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        if let Some(kept) = self.0.lock().get(&key) {
             return kept.fit.clone();
         }
         // Not under the lock: a large schema must not hold up those whose tools are known.
         let fit = Arc::new(make());
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         if all.len() >= MAX_CACHED {
             all.retain(|_, kept| kept.tool.strong_count() > 0);
             if all.len() >= MAX_CACHED {
@@ -92,7 +94,7 @@ mod tests {
         }
 
         fn kept(&self) -> usize {
-            self.fits.0.lock().unwrap().len()
+            self.fits.0.lock().len()
         }
     }
 

@@ -1,12 +1,8 @@
 //! What all plugins of a program share: the sandbox, what they keep, and which of them are switched off.
 
-use std::{
-    collections::BTreeSet,
-    fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};
 
+use parking_lot::{Mutex, MutexGuard};
 use toolyard_protocol::plugin::{ContentHash, MAX_CODE_BYTES};
 use toolyard_sandbox::{PluginStorage, Sandbox, SandboxHost, SandboxLimits, StorageQuota};
 
@@ -74,7 +70,7 @@ impl JsHost {
     }
 
     fn lock_stuck(&self) -> MutexGuard<'_, BTreeSet<ContentHash>> {
-        self.0.stuck.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.stuck.lock()
     }
 
     /// From now on this content is not run any more.

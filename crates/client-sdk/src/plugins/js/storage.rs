@@ -8,10 +8,11 @@ use std::{
     fs::File,
     io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use toolyard_sandbox::{PluginStorage, StorageError, StorageQuota};
 
@@ -51,7 +52,7 @@ impl StorageBackends {
 
     /// The data under a name, which is one of a file, too.
     pub(super) fn open(&self, name: &str, quota: StorageQuota) -> Arc<dyn PluginStorage> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         let shelf = open.entry(name.to_owned()).or_insert_with(|| {
             Arc::new(Mutex::new(match &self.place {
                 StoragePlace::Memory => StorageBackend::Memory(StoredEntries::new()),
@@ -127,7 +128,7 @@ impl QuotaStorage {
         work: impl FnOnce(&mut StorageBackend) -> io::Result<T> + Send + 'static,
     ) -> Result<T, StorageError> {
         let shelf = self.backend.clone();
-        let working = move || work(&mut shelf.lock().unwrap_or_else(PoisonError::into_inner));
+        let working = move || work(&mut shelf.lock());
         let done = tokio::task::spawn_blocking(working).await.map_err(io::Error::other);
         done.and_then(|done| done).map_err(|error| {
             // The plugin must not learn paths; whoever runs it may.

@@ -32,13 +32,11 @@ mod result;
 mod schema;
 mod server;
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use futures_util::future::join_all;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::timeout;
 use tokio_util::{
     sync::{CancellationToken, DropGuard},
@@ -164,7 +162,7 @@ struct BridgeRegistration {
 
 impl BridgeState {
     fn lock_board(&self) -> MutexGuard<'_, ServerBoard> {
-        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+        self.board.lock()
     }
 
     fn server_name(&self, at: usize) -> &str {
@@ -172,7 +170,7 @@ impl BridgeState {
     }
 
     fn lock_registered(&self) -> MutexGuard<'_, Option<ActiveRegistration>> {
-        self.registered.lock().unwrap_or_else(PoisonError::into_inner)
+        self.registered.lock()
     }
 
     fn current_registration(&self) -> Option<BridgeRegistration> {

@@ -1,7 +1,8 @@
 //! What a statement may do: read tables and views, with functions that only compute.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 
 use super::error::QueryError;
@@ -36,14 +37,14 @@ pub(super) struct SqlAuthorizer(Arc<Mutex<Option<QueryError>>>);
 impl SqlAuthorizer {
     /// What was refused since this was last asked.
     pub(super) fn take_refusal(&self) -> Option<QueryError> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.0.lock().take()
     }
 
     pub(super) fn authorize(&self, purpose: StatementPurpose, context: &AuthContext<'_>) -> Authorization {
         match refusal_reason(purpose, context.action) {
             None => Authorization::Allow,
             Some(problem) => {
-                self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(problem);
+                self.0.lock().get_or_insert(problem);
                 Authorization::Deny
             }
         }

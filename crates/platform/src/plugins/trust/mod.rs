@@ -8,12 +8,10 @@ mod curate;
 mod refresh;
 mod verdicts;
 
-use std::{
-    path::PathBuf,
-    sync::{Arc, PoisonError, RwLock},
-};
+use std::{path::PathBuf, sync::Arc};
 
 use jiff::Timestamp;
+use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 use toolyard_core::ports::{PluginListStore, StoreError};
 use toolyard_protocol::{
@@ -175,11 +173,11 @@ impl PluginTrust {
     }
 
     fn current_state(&self) -> Arc<TrustState> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.state.read().clone()
     }
 
     fn set_state(&self, mut next: TrustState) {
-        let mut believed = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let mut believed = self.state.write();
         let same = believed.keys == next.keys && believed.revocations == next.revocations;
         next.generation = believed.generation + u64::from(!same);
         *believed = Arc::new(next);

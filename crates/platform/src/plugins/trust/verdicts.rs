@@ -1,13 +1,10 @@
 //! Verdicts that were come to already, so that a call and a page of the catalogue look one up in place of checking
 //! signatures. One is good for exactly that text, as long as the lists stay what they are and no date of theirs passes.
 
-use std::{
-    collections::HashMap,
-    ops::Range,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::HashMap, ops::Range, sync::Arc};
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 use toolyard_protocol::plugin::ContentHash;
 use toolyard_trust::JudgedManifest;
@@ -71,7 +68,7 @@ impl VerdictCache {
         generation: u64,
         now: Timestamp,
     ) -> Option<Arc<JudgedManifest>> {
-        let mut halves = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut halves = self.0.lock();
         let kept = match halves.young.get(asked) {
             Some(kept) => kept.clone(),
             None => {
@@ -92,7 +89,7 @@ impl VerdictCache {
         steady: Range<Timestamp>,
     ) {
         let kept = Arc::new(CachedVerdict { judged: judged.clone(), generation, steady });
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(asked, kept);
+        self.0.lock().insert(asked, kept);
     }
 }
 
@@ -126,7 +123,7 @@ mod tests {
     }
 
     fn counts(verdicts: &VerdictCache) -> (usize, usize) {
-        let halves = verdicts.0.lock().unwrap();
+        let halves = verdicts.0.lock();
         (halves.young.len(), halves.old.len())
     }
 

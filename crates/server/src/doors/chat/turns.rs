@@ -1,11 +1,8 @@
 //! How many answers a user may have at once, and how many in a minute: each one costs the operator tokens.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 use toolyard_protocol::{UserId, api::ApiErrorCode};
 
@@ -118,7 +115,7 @@ impl TurnGate {
 
 impl TurnGateState {
     fn lock_users(&self) -> MutexGuard<'_, UserTurnTable> {
-        self.users.lock().unwrap_or_else(PoisonError::into_inner)
+        self.users.lock()
     }
 }
 

@@ -2,11 +2,9 @@
 //!
 //! The era is chosen request by request, as over HTTP; a handshake holds for the whole line.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
+use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio_util::{
@@ -137,7 +135,7 @@ impl McpPeer {
 
     /// A place among the requests under way, and the handle that cancels it.
     fn register_request(&self, id: &RawValue) -> Result<CancellationToken, RpcError> {
-        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut under_way = self.under_way.lock();
         if under_way.len() >= MAX_UNDER_WAY {
             let text = format!("{MAX_UNDER_WAY} requests are under way on this line; wait for one of them");
             return Err(RpcError::new(RpcError::INTERNAL, text));
@@ -169,7 +167,7 @@ impl McpPeer {
                 answered = dispatch_request(&state, &client, &asked, &params, &out) => Some(answered),
                 () = cancel.cancelled() => None,
             };
-            under_way.lock().unwrap_or_else(PoisonError::into_inner).remove(id.get());
+            under_way.lock().remove(id.get());
             // Whoever cancelled wants no answer.
             let message = match answered {
                 Some(Ok(answer)) => {
@@ -200,7 +198,7 @@ impl McpPeer {
                     drop(out.send(JsonLine::from_json(message::write_error(Some(&id), &error))).await)
                 }
             }
-            under_way.lock().unwrap_or_else(PoisonError::into_inner).remove(id.get());
+            under_way.lock().remove(id.get());
         });
         self.state.lifecycle.spawn(listening);
     }
@@ -209,8 +207,7 @@ impl McpPeer {
         if told == method::CANCELLED
             && let Ok(params) = RpcParams::from_raw(params)
             && let Some(id) = params.raw("requestId")
-            && let Some(cancel) =
-                self.under_way.lock().unwrap_or_else(PoisonError::into_inner).remove(id.get())
+            && let Some(cancel) = self.under_way.lock().remove(id.get())
         {
             cancel.cancel();
         }

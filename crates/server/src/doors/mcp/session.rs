@@ -1,15 +1,13 @@
 //! Sessions of the handshake revisions. The id carries everything and is signed, so that it needs no memory, survives
 //! restarts, and is good on every node; what is kept here may be lost.
 
-use std::{
-    collections::HashSet,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::HashSet, sync::Arc};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use dashmap::DashMap;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::Sha256;
@@ -214,7 +212,7 @@ impl McpSessions {
     pub(super) fn prune_sessions(&self, now: Timestamp) {
         let pass = |keeps_wishes: bool, keeps_ended: bool| {
             self.states.retain(|_, kept| {
-                let kept = kept.get_mut().unwrap_or_else(PoisonError::into_inner);
+                let kept = kept.get_mut();
                 let ended = kept.ended && kept.until > now.as_second();
                 let wished = !kept.subscriptions.is_empty() || kept.log_level.is_some();
                 let used = kept.idle_passes < MAX_IDLE_PASSES;
@@ -231,7 +229,7 @@ impl McpSessions {
 
     fn with_state<T>(&self, session: &Arc<str>, with: impl FnOnce(&mut McpSessionState) -> T) -> Option<T> {
         let kept = self.states.get(session)?;
-        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = kept.lock();
         Some(with(&mut kept))
     }
 

@@ -3,11 +3,12 @@
 use std::{
     collections::VecDeque,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::{
     sync::Notify,
     time::{Duration, sleep},
@@ -54,7 +55,7 @@ impl Backlog {
     }
 
     fn lock(&self) -> MutexGuard<'_, BacklogState> {
-        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+        self.records.lock()
     }
 
     fn capacity(&self) -> usize {

@@ -10,7 +10,7 @@ mod tests;
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -18,6 +18,7 @@ use std::{
 
 use bytes::Bytes;
 use futures_util::Stream;
+use parking_lot::{Mutex, MutexGuard};
 use toolyard_core::CallOwner;
 use toolyard_protocol::{UserId, chat::ChatProtocol};
 
@@ -61,7 +62,7 @@ struct ResumableStreamTable {
 
 impl ResumableStreamTable {
     fn lock_streams(&self) -> MutexGuard<'_, ResumableStreamMap> {
-        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+        self.streams.lock()
     }
 
     /// Whether one more answer fits. Those that are over make room, the oldest first; one that goes on never does.

@@ -3,13 +3,14 @@
 use std::{
     collections::{HashMap, VecDeque},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
 };
 
 use bytes::Bytes;
 use futures_util::{Stream, stream};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 use toolyard_agent::event::TurnEvent;
@@ -155,7 +156,7 @@ impl ResumableStream {
     }
 
     fn lock_buffer(&self) -> MutexGuard<'_, ReplayBuffer> {
-        self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
+        self.buffer.lock()
     }
 
     /// Changes what is here, and counts it.
