@@ -26,7 +26,7 @@ package=com.example.todo
 todo=127.0.0.1:$todo_port
 assistant_package=com.toolyard.assistant
 assistant=127.0.0.1:$assistant_port
-bin=target/release
+bin=target/quick
 # The server of this run, whatever TOOLYARD_URL says.
 toolyard() { "$bin/toolyard" --server "$url" "$@"; }
 keys=data/todo.env
