@@ -9,8 +9,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("toolyard-protocol", &[]),
     ("toolyard-net", &[]),
     ("toolyard-mcp-client", &["toolyard-net", "toolyard-protocol"]),
-    ("toolyard-core", &["toolyard-protocol"]),
-    ("toolyard-toolbox", &["toolyard-net"]),
+    ("toolyard-core", &["toolyard-protocol", "toolyard-typed-tool"]),
+    ("toolyard-toolbox", &["toolyard-net", "toolyard-typed-tool"]),
     ("toolyard-sandbox", &["toolyard-net"]),
     ("toolyard-agent", &["toolyard-core", "toolyard-protocol"]),
     (
@@ -43,7 +43,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "toolyard-trust",
         ],
     ),
-    ("toolyard-app-sdk", &["toolyard-net", "toolyard-protocol"]),
+    ("toolyard-app-sdk", &["toolyard-net", "toolyard-protocol", "toolyard-typed-tool"]),
     (
         "toolyard-client-sdk",
         &[
@@ -53,9 +53,11 @@ const ARROWS: &[(&str, &[&str])] = &[
             "toolyard-sandbox",
             "toolyard-toolbox",
             "toolyard-trust",
+            "toolyard-typed-tool",
         ],
     ),
     ("toolyard-trust", &["toolyard-protocol"]),
+    ("toolyard-typed-tool", &[]),
     (
         "toolyard-cli",
         &["toolyard-client-sdk", "toolyard-net", "toolyard-protocol", "toolyard-server", "toolyard-trust"],

@@ -1,8 +1,8 @@
 //! What every tool has: a description for models, hints for those who ask before a call, and an answer.
 
 use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
+use toolyard_typed_tool::arguments_schema;
 
 /// What a tool answers.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -73,14 +73,9 @@ impl ToolboxSpec {
 
 /// The schema of a tool's arguments, in the small dialect that every provider of models takes.
 pub(crate) fn schema_of<A: JsonSchema>() -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
-        settings.inline_subschemas = true;
-        settings.meta_schema = None;
-    });
-    let mut schema = settings.into_generator().into_root_schema_for::<A>().to_value();
+    let mut schema = arguments_schema::<A>();
     if let Some(root) = schema.as_object_mut() {
-        // The name and the doc comment of a Rust type say nothing to a model; the tool has its own description.
-        root.remove("title");
+        // The doc comment of a Rust type says nothing to a model; the tool has its own description.
         root.remove("description");
         for property in root.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
             if let Some(property) = property.1.as_object_mut() {

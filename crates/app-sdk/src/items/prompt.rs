@@ -4,13 +4,14 @@ use std::{fmt, fmt::Display, future::Future, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::{Map, Value, value::RawValue};
+use serde_json::{Value, value::RawValue};
 use toolyard_protocol::{Problem, items::ItemKind, raw::to_raw};
+use toolyard_typed_tool::{ErasedFunction, InvalidArguments, arguments_schema, erase_typed};
 
-use super::{InvalidItem, ItemFuture, PromptReply, check_definition};
-use crate::tool::{CallFailure, ToolContext, read_arguments, schema};
+use super::{InvalidItem, PromptReply, check_definition};
+use crate::tool::{CallFailure, ToolContext};
 
-type PromptHandler = Arc<dyn Fn(Map<String, Value>, ToolContext) -> ItemFuture + Send + Sync>;
+type PromptHandler = ErasedFunction<ToolContext, Result<Box<RawValue>, CallFailure>>;
 
 /// A prompt that is ready to be added to an app. Cheap to clone.
 #[derive(Clone)]
@@ -72,17 +73,12 @@ where
     R: Into<PromptReply>,
     E: Display,
 {
-    let get: PromptHandler = Arc::new(move |arguments, cx| match read_arguments(arguments) {
-        Ok(arguments) => {
-            let given = handler(arguments, cx);
-            Box::pin(async move {
-                given.await.map(|reply| to_raw(&reply.into())).map_err(CallFailure::from_handler)
-            })
-        }
-        Err(failure) => Box::pin(std::future::ready(Err(failure))),
-    });
+    let finish =
+        |given: Result<R, E>| given.map(|reply| to_raw(&reply.into())).map_err(CallFailure::from_handler);
+    let refuse = |invalid: InvalidArguments| Err(CallFailure::invalid_arguments(invalid.to_string()));
+    let get: PromptHandler = erase_typed(handler, finish, refuse);
     let mut problems = Vec::new();
-    let arguments = arguments_of(&schema::arguments_schema::<A>(), &mut problems);
+    let arguments = arguments_of(&arguments_schema::<A>(), &mut problems);
     let written =
         PromptDefinition { name: name.into(), title: None, description: description.into(), arguments };
     PromptBuilder { written, problems, get }

@@ -10,8 +10,9 @@ use toolyard_protocol::{
     raw::to_raw,
     tool::{ActivationPhrases, Category, ToolDefinition, ToolExtensions},
 };
+use toolyard_typed_tool::result_schema;
 
-use super::{AppToolHandler, Tool, schema};
+use super::{AppToolHandler, Tool};
 
 /// A tool that cannot be offered, with everything that is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -146,7 +147,7 @@ impl ToolBuilder {
     /// The type of the structured result, where the handler's own type does not say it: for handlers that give a
     /// [`ToolReply`](super::ToolReply).
     pub fn output<T: JsonSchema>(self) -> Self {
-        self.with_output(Some(schema::result_schema::<T>()))
+        self.with_output(Some(result_schema::<T>()))
     }
 
     /// Checks the definition: the name has no colon, schemas describe objects, and every bound is kept.

@@ -8,15 +8,14 @@ mod context;
 mod fallback;
 mod outcome;
 mod reply;
-pub(crate) mod schema;
 
 use std::{fmt, fmt::Display, future::Future, sync::Arc};
 
-use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use toolyard_protocol::tool::ToolDefinition;
+use toolyard_typed_tool::{ErasedFunction, InvalidArguments, arguments_schema, erase_dynamic, erase_typed};
 
 pub use build::{InvalidTool, ToolBuilder};
 pub use context::ToolContext;
@@ -27,8 +26,7 @@ pub(crate) use outcome::{CallFailure, CallResponse, HandlerOutcome, ResponseLine
 pub use reply::{IntoToolReply, Json, NoArguments, ToolReply};
 
 /// A handler without its types.
-pub(crate) type AppToolHandler =
-    Arc<dyn Fn(Map<String, Value>, ToolContext) -> BoxFuture<'static, HandlerOutcome> + Send + Sync>;
+pub(crate) type AppToolHandler = ErasedFunction<ToolContext, HandlerOutcome>;
 
 /// A tool that is ready to be registered. Cheap to clone.
 #[derive(Clone)]
@@ -93,14 +91,8 @@ where
     R: IntoToolReply,
     E: Display,
 {
-    let run: AppToolHandler = Arc::new(move |arguments, cx| match read_arguments(arguments) {
-        Ok(arguments) => {
-            let answer = handler(arguments, cx);
-            Box::pin(async move { outcome::to_outcome(answer.await) })
-        }
-        Err(failure) => Box::pin(std::future::ready(Err(failure))),
-    });
-    ToolBuilder::new(name.into(), description.into(), schema::arguments_schema::<A>(), run)
+    let run = erase_typed(handler, outcome::to_outcome, refuse_arguments);
+    ToolBuilder::new(name.into(), description.into(), arguments_schema::<A>(), run)
         .with_output(R::output_schema())
 }
 
@@ -130,57 +122,10 @@ where
     R: IntoToolReply,
     E: Display,
 {
-    let run: AppToolHandler = Arc::new(move |arguments, cx| {
-        let answer = handler(arguments, cx);
-        Box::pin(async move { outcome::to_outcome(answer.await) })
-    });
+    let run = erase_dynamic(handler, outcome::to_outcome);
     ToolBuilder::new(name.into(), description.into(), input_schema, run).with_output(R::output_schema())
 }
 
-pub(crate) fn read_arguments<A: DeserializeOwned>(arguments: Map<String, Value>) -> Result<A, CallFailure> {
-    serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
-        let path = error.path().to_string();
-        let problem = error.into_inner();
-        // The root is written as a dot; there the message alone says it: "missing field `todo_item`".
-        CallFailure::invalid_arguments(if path == "." {
-            problem.to_string()
-        } else {
-            format!("{path}: {problem}")
-        })
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use serde::Deserialize;
-    use serde_json::json;
-
-    use super::*;
-
-    #[derive(Debug, Deserialize)]
-    struct Inner {
-        #[serde(rename = "list")]
-        _list: Vec<u8>,
-    }
-
-    #[derive(Debug, Deserialize)]
-    struct Outer {
-        #[serde(rename = "inner")]
-        _inner: Inner,
-    }
-
-    #[test]
-    fn wrong_arguments_name_the_place() {
-        for (arguments, message) in [
-            (json!({}), "missing field `inner`"),
-            (
-                json!({ "inner": { "list": [1, "x"] } }),
-                "inner.list[1]: invalid type: string \"x\", expected u8",
-            ),
-        ] {
-            let Value::Object(arguments) = arguments else { unreachable!() };
-            let failure = read_arguments::<Outer>(arguments).unwrap_err();
-            assert_eq!(failure, CallFailure::invalid_arguments(message.to_owned()));
-        }
-    }
+fn refuse_arguments(invalid: InvalidArguments) -> HandlerOutcome {
+    Err(CallFailure::invalid_arguments(invalid.to_string()))
 }

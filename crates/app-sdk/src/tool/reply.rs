@@ -4,8 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolyard_protocol::{call::GIVE_APP_CONTROL_OF_TOOL_RESPONSE, result::ResultExtensions};
-
-use super::schema;
+use toolyard_typed_tool::result_schema;
 
 /// The argument type of a tool that takes none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -127,6 +126,6 @@ impl<T: Serialize + JsonSchema> IntoToolReply for Json<T> {
     }
 
     fn output_schema() -> Option<Value> {
-        Some(schema::result_schema::<T>())
+        Some(result_schema::<T>())
     }
 }

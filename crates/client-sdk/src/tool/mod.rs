@@ -6,15 +6,14 @@
 mod call;
 mod context;
 mod on_tool_call;
-mod schema;
 
 use std::{fmt, fmt::Display, future::Future, sync::Arc};
 
-use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use toolyard_protocol::chat::ClientTool;
+use toolyard_typed_tool::{ErasedFunction, arguments_schema, erase_dynamic, erase_typed};
 
 pub use call::ToolCall;
 pub(crate) use call::first_text;
@@ -34,9 +33,7 @@ impl ToolError {
 }
 
 /// The function of a tool, without its types.
-pub type ToolExecutor = Arc<
-    dyn Fn(Map<String, Value>, ToolContext) -> BoxFuture<'static, Result<Value, ToolError>> + Send + Sync,
->;
+pub type ToolExecutor = ErasedFunction<ToolContext, Result<Value, ToolError>>;
 
 /// A tool that is ready to be registered. Cheap to clone.
 #[derive(Clone)]
@@ -104,14 +101,8 @@ where
     R: Serialize,
     E: Display,
 {
-    let executor: ToolExecutor = Arc::new(move |arguments, cx| match read_arguments(arguments) {
-        Ok(arguments) => {
-            let answer = function(arguments, cx);
-            Box::pin(async move { to_tool_result(answer.await) })
-        }
-        Err(error) => Box::pin(std::future::ready(Err(error))),
-    });
-    let parameters = schema::arguments_schema::<A>();
+    let executor = erase_typed(function, to_tool_result, |invalid| Err(ToolError::new(invalid)));
+    let parameters = arguments_schema::<A>();
     Tool::new(ClientTool { name: name.into(), description: description.into(), parameters }, executor)
 }
 
@@ -140,23 +131,11 @@ where
     R: Serialize,
     E: Display,
 {
-    let executor: ToolExecutor = Arc::new(move |arguments, cx| {
-        let answer = function(arguments, cx);
-        Box::pin(async move { to_tool_result(answer.await) })
-    });
+    let executor = erase_dynamic(function, to_tool_result);
     Tool::new(ClientTool { name: name.into(), description: description.into(), parameters }, executor)
 }
 
 fn to_tool_result<R: Serialize, E: Display>(answer: Result<R, E>) -> Result<Value, ToolError> {
     let answer = answer.map_err(ToolError::new)?;
     serde_json::to_value(answer).map_err(|error| ToolError(format!("the result is no JSON: {error}")))
-}
-
-fn read_arguments<A: DeserializeOwned>(arguments: Map<String, Value>) -> Result<A, ToolError> {
-    serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
-        let path = error.path().to_string();
-        let problem = error.into_inner();
-        // The root is written as a dot; there the message alone says it: "missing field `name`".
-        ToolError(if path == "." { problem.to_string() } else { format!("{path}: {problem}") })
-    })
 }

@@ -2,11 +2,12 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use futures_util::future::BoxFuture;
-use schemars::{JsonSchema, generate::SchemaSettings};
+use futures_util::future::{BoxFuture, ready};
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json, value::RawValue};
 use toolyard_protocol::{ErrorCode, Problem, raw::to_raw, result::McpResult, tool::ToolDefinition};
+use toolyard_typed_tool::{ErasedFunction, arguments_schema, erase_dynamic, erase_typed};
 
 use super::CALL_TIMEOUT;
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
     schema::{CompiledSchema, pool::WorkOwner},
 };
 
-type ToolHandler = Arc<dyn Fn(Value) -> BoxFuture<'static, Result<McpResult, String>> + Send + Sync>;
+type ToolHandler = ErasedFunction<(), Result<McpResult, String>>;
 
 /// A tool of this program.
 pub struct LocalTool {
@@ -39,23 +40,11 @@ impl LocalTool {
         F: Fn(A) -> R + Send + Sync + 'static,
         R: Future<Output = Result<McpResult, String>> + Send + 'static,
     {
-        let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-        let mut schema = settings.into_generator().into_root_schema_for::<A>().to_value();
-        if let Some(schema) = schema.as_object_mut() {
-            schema.remove("$schema");
-            schema.remove("title");
-        }
-        let definition = json!({ "name": name, "description": description, "inputSchema": schema });
-        Self::with_definition(definition, move |arguments| {
-            let read = serde_json::from_value(arguments);
-            let ran = read.map(&handler);
-            async move {
-                match ran {
-                    Ok(ran) => ran.await,
-                    Err(error) => Err(format!("The arguments cannot be read: {error}.")),
-                }
-            }
-        })
+        let definition =
+            json!({ "name": name, "description": description, "inputSchema": arguments_schema::<A>() });
+        let refuse = |invalid| Err(format!("The arguments cannot be read: {invalid}."));
+        let handler = erase_typed(move |arguments, ()| handler(arguments), |result| result, refuse);
+        Self::new(definition, handler)
     }
 
     /// A tool as MCP defines it, with `name`, `inputSchema` and whatever else.
@@ -64,11 +53,15 @@ impl LocalTool {
         F: Fn(Value) -> R + Send + Sync + 'static,
         R: Future<Output = Result<McpResult, String>> + Send + 'static,
     {
+        let handler = erase_dynamic(move |arguments, ()| handler(Value::Object(arguments)), |result| result);
+        Self::new(definition, handler)
+    }
+
+    fn new(definition: Value, handler: ToolHandler) -> Self {
         let name = definition.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
         let definition = to_raw(&definition);
-        let read = compile_definition(&definition);
-        let handler: ToolHandler = Arc::new(move |arguments| Box::pin(handler(arguments)));
-        Self { name, definition, compiled: read, handler, timeout: CALL_TIMEOUT }
+        let compiled = compile_definition(&definition);
+        Self { name, definition, compiled, handler, timeout: CALL_TIMEOUT }
     }
 
     /// With another time limit.
@@ -113,7 +106,10 @@ impl LocalTool {
     }
 
     pub(super) fn run_handler(&self, arguments: Value) -> BoxFuture<'static, Result<McpResult, String>> {
-        (self.handler)(arguments)
+        match arguments {
+            Value::Object(arguments) => (self.handler)(arguments, ()),
+            _ => Box::pin(ready(Err("The arguments are not an object.".to_owned()))),
+        }
     }
 
     /// A tool that promises a structured result has to give one.
