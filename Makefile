@@ -1,6 +1,6 @@
 # Two commands do all the set-up: `make run` and `make test`.
 
-.PHONY: run build test test-local lint bench contract help
+.PHONY: run build dist test test-local lint bench contract help
 
 help: ## Shows this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -8,9 +8,13 @@ help: ## Shows this list
 run: build ## Starts a server with the to-do sample and the assistant, installed for a sample user with simulated glasses
 	@scripts/run.sh
 
-build: ## Builds the console and the release binaries
+build: ## Builds the console and the binaries quickly: target/quick
 	@scripts/build-console.sh --if-possible
-	cargo build --release --locked -p toolyard-cli -p toolyard-todo -p toolyard-assistant
+	cargo build --profile quick --locked -p toolyard-cli -p toolyard-todo -p toolyard-assistant
+
+dist: ## Builds the console and the binaries as they are shipped, with link-time optimisation: target/dist
+	@scripts/build-console.sh
+	cargo build --profile dist --locked -p toolyard-cli -p toolyard-todo -p toolyard-assistant
 
 test: ## Runs every test, installing what it needs
 	@scripts/setup-tests.sh
@@ -21,15 +25,16 @@ test: ## Runs every test, installing what it needs
 test-local: ## Tests models in this process, which builds llama.cpp, and measures the demonstration model; takes half an hour
 	@scripts/test-local.sh
 
-lint: ## Format, clippy, docs, dependencies, arrows
+lint: ## Format, clippy, docs, dependencies, arrows, names; Biome, tsc and knip for TypeScript
 	cargo fmt --all --check
+	@scripts/lint-web.sh
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --document-private-items
 	@scripts/deny.sh
-	cargo test --locked -q --workspace --test arrows
+	cargo test --locked -q -p toolyard-testkit --test arrows --test names
 
 bench: ## Measures the way through the server against a direct call
 	@scripts/bench.sh
 
-contract: ## Writes the OpenAPI document and the schemas of configuration and plugins anew
+contract: ## Updates the OpenAPI document and the schemas of configuration and plugins
 	UPDATE_CONTRACT=1 cargo test --locked -q -p toolyard-server -p toolyard-trust --test it contract

@@ -57,7 +57,7 @@ fi
 # The tests of models ask a real one.
 [ $# -gt 0 ] || scripts/demo-model.sh fetch
 
-for project in ${@:-tests/mentra-sdk tests/conformance tests/mcp-clients tests/mcp-servers tests/chat-clients tests/console web/client web/console}; do
+for project in ${@:-tests/mentra-sdk tests/conformance tests/mcp-clients tests/mcp-servers tests/chat-clients tests/console web web/client web/console}; do
   # npm writes this file last, so it is newer than the lock file only after an install of it that went through.
   installed=$project/node_modules/.package-lock.json
   if [ ! -e "$installed" ] || [ "$project/package-lock.json" -nt "$installed" ]; then

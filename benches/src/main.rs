@@ -29,10 +29,10 @@ const CORE: &str = "0";
 #[command(about = "Measures the way through the server against a direct call")]
 struct Args {
     /// The server's binary.
-    #[arg(long, default_value = "target/release/toolyard")]
+    #[arg(long, default_value = "target/dist/toolyard")]
     toolyard: std::path::PathBuf,
     /// The assistant's binary.
-    #[arg(long, default_value = "target/release/toolyard-assistant")]
+    #[arg(long, default_value = "target/dist/toolyard-assistant")]
     assistant: std::path::PathBuf,
     /// Seconds of one round.
     #[arg(long, default_value_t = 1.0)]

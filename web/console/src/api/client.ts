@@ -54,7 +54,10 @@ function believed(signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   if (!hasLapsed()) return Promise.resolve();
   return new Promise((resolve, reject) => {
-    const leave = () => (stop(), reject(signal.reason as Error));
+    const leave = () => {
+      stop();
+      reject(signal.reason as Error);
+    };
     const stop = onLapse((now) => {
       stop();
       signal.removeEventListener('abort', leave);

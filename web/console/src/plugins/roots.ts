@@ -57,7 +57,10 @@ async function loadTrust(): Promise<Trust> {
     return null;
   });
   const served = policy?.rootKey == null ? null : await readKey(policy.rootKey);
-  if (kept === null && served !== null) keepPin((kept = fresh(served)));
+  if (kept === null && served !== null) {
+    kept = fresh(served);
+    keepPin(kept);
+  }
   if (kept === null) return { keys: NO_KEYS, revocations: NO_REVOCATIONS, root: null, otherRoot: null, problem };
 
   let pin: Pin = { root: await readKey(kept.root), keysSeen: kept.keysSeen, revocationsSeen: kept.revocationsSeen };

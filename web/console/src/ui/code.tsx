@@ -17,7 +17,7 @@ export function Code({ value, label = 'Code' }: { value: unknown; label?: string
   const [copied, setCopied] = useState(false);
   return (
     <div className="code-box">
-      <pre tabIndex={0} aria-label={label}>
+      <pre tabIndex={0} role="region" aria-label={label}>
         {text}
       </pre>
       <IconButton label={copied ? 'Copied' : `Copy ${label}`} onClick={() => void copy(text).then(setCopied)}>

@@ -28,7 +28,7 @@ export function useDismiss({ open, onClose, inside, opener }: Options): void {
       const isInside = latest.current.inside.some(({ current }) => target instanceof Node && current?.contains(target));
       if (!isInside) latest.current.onClose();
     };
-    const escape = (event: KeyboardEvent) => {
+    const onEscape = (event: KeyboardEvent) => {
       // A dialog above it is closed first.
       if (event.key !== 'Escape' || event.defaultPrevented || document.querySelector('dialog:modal') !== null) return;
       event.preventDefault();
@@ -37,11 +37,11 @@ export function useDismiss({ open, onClose, inside, opener }: Options): void {
     };
     document.addEventListener('pointerdown', leave);
     document.addEventListener('focusin', leave);
-    document.addEventListener('keydown', escape);
+    document.addEventListener('keydown', onEscape);
     return () => {
       document.removeEventListener('pointerdown', leave);
       document.removeEventListener('focusin', leave);
-      document.removeEventListener('keydown', escape);
+      document.removeEventListener('keydown', onEscape);
     };
   }, [open, opener]);
 }

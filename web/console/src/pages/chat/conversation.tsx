@@ -29,7 +29,10 @@ export function Conversation({ talk, onBegin }: { talk: Talk; onBegin: () => voi
     async (text: string, messageId?: string): Promise<boolean> => {
       // What was pressed may go away now; the next thing to do is to write.
       field.current?.focus({ preventScroll: true });
-      const begun = await talk.send(text, messageId).catch((error: unknown) => (toastError(error), false));
+      const begun = await talk.send(text, messageId).catch((error: unknown) => {
+        toastError(error);
+        return false;
+      });
       if (begun && talk.isShown) onBegin();
       return begun;
     },

@@ -40,10 +40,26 @@ export function Head({ talk, summary, onList, onDelete }: Props) {
         </div>
       )}
       {asked === 'rename' && summary !== undefined && (
-        <Rename title={summary.title} onClose={close} onName={(name) => (rename(talk, name), close())} />
+        <Rename
+          title={summary.title}
+          onClose={close}
+          onName={(name) => {
+            rename(talk, name);
+            close();
+          }}
+        />
       )}
       {asked === 'delete' && (
-        <Confirm title="Delete this conversation?" action="Delete" danger onClose={close} onConfirm={() => (close(), onDelete())}>
+        <Confirm
+          title="Delete this conversation?"
+          action="Delete"
+          danger
+          onClose={close}
+          onConfirm={() => {
+            close();
+            onDelete();
+          }}
+        >
           <p>It is kept in this browser only, and cannot be brought back.</p>
         </Confirm>
       )}

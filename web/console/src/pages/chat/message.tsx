@@ -38,8 +38,14 @@ export const Message = memo(function Message({ message, notes, last, busy, onEdi
     return (
       <Edit
         text={text}
-        onCancel={() => ((cancelled.current = true), setEditing(false))}
-        onSend={(next) => (setEditing(false), onEdit(message.id, next))}
+        onCancel={() => {
+          cancelled.current = true;
+          setEditing(false);
+        }}
+        onSend={(next) => {
+          setEditing(false);
+          onEdit(message.id, next);
+        }}
       />
     );
   return (

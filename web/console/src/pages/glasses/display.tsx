@@ -94,7 +94,7 @@ function Pictures({ frames, intervalMs, repeat }: { frames: string[]; intervalMs
     <img
       className="lens-picture"
       src={`data:image/bmp;base64,${(frames[place] ?? frames[0] ?? '').replace(/\s+/g, '')}`}
-      alt="A picture of the app"
+      alt="Shown by the app"
     />
   );
 }

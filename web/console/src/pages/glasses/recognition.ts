@@ -46,6 +46,7 @@ export function useRecognition(language: string, onWords: (text: string, isFinal
     current.current = null;
     setListening(false);
   };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `stop` is new on each render and does the same
   useEffect(() => stop, [language]);
   const start = () => {
     if (Maker === undefined) return;

@@ -36,9 +36,9 @@ export function Speak({ on, listened }: { on: boolean; listened: boolean }) {
   const recognition = useRecognition(language, hear);
   const { stop } = recognition;
   useEffect(() => () => clearTimeout(guess.current), []);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `stop` is new on each render and does the same
   useEffect(() => {
     if (!on) stop();
-    // `stop` is new with each drawing and does the same.
   }, [on]);
 
   function hear(text: string, isFinal: boolean) {

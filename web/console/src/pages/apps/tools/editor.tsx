@@ -84,10 +84,10 @@ export function Editor({ app, set, open, onDirty }: Props) {
     changeParams({ tool: drafts.find((one) => one.key === key)?.name });
   };
   const asked = params.tool;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only when the address changes, not with each key that is typed
   useEffect(() => {
     const wanted = drafts.find(({ name }) => name === asked);
     if (wanted !== undefined) setSelected(wanted.key);
-    // Only when the address changes, and not with each key that is typed.
   }, [asked]);
   const change = (next: Draft) => setDrafts((all) => all.map((one) => (one.key === next.key ? next : one)));
   const add = (next: Draft) => {

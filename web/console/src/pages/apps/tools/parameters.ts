@@ -261,7 +261,7 @@ function propertyOf(row: Row, problems: RowProblem[]): Json {
   const wrong = choices.find((choice) => !fits(inner, choice));
   if (wrong !== undefined)
     problems.push({ key: row.key, field: 'choices', message: `"${wrong}" is ${inner === 'integer' ? 'no whole number' : 'no number'}.` });
-  const allowed = choices.length > 0 ? { enum: choices.map((choice) => valueOf(inner, choice)) } : {};
+  const allowed = choices.length > 0 ? { enum: choices.map((choice) => parseValue(inner, choice)) } : {};
   return {
     ...about,
     ...(isList ? { items: { type: inner, ...allowed, ...row.itemsRest } } : { ...allowed, ...writePreset(row, choices, problems) }),
@@ -277,10 +277,11 @@ function writePreset(row: Row, choices: readonly string[], problems: RowProblem[
       `"${row.preset}" is ${row.type === 'integer' ? 'no whole number' : row.type === 'number' ? 'no number' : 'neither true nor false'}.`,
     );
   else if (choices.length > 0 && !choices.includes(row.preset)) problem(`"${row.preset}" is not among the values.`);
-  return { default: valueOf(row.type, row.preset) };
+  return { default: parseValue(row.type, row.preset) };
 }
 
-const valueOf = (type: string, text: string): unknown => (type === 'string' ? text : type === 'boolean' ? text === 'true' : Number(text));
+const parseValue = (type: string, text: string): unknown =>
+  type === 'string' ? text : type === 'boolean' ? text === 'true' : Number(text);
 
 function fits(type: string, text: string): boolean {
   if (type === 'boolean') return text === 'true' || text === 'false';

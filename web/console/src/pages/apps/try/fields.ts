@@ -158,7 +158,7 @@ export interface Wrong {
 
 /** The value of what was typed; `undefined` where nothing was. */
 export function collect(field: Field, typed: Typed, path = '', wrong: Wrong[] = []): { value: unknown; wrong: Wrong[] } {
-  const value = valueOf(field, typed, path, wrong);
+  const value = parseValue(field, typed, path, wrong);
   if (value === undefined && field.required && path !== '') wrong.push({ path, message: NEEDED });
   const beyond = value === undefined ? undefined : beyondLimits(value, field.limits);
   if (beyond !== undefined && wrong.every((one) => one.path !== path)) wrong.push({ path, message: beyond });
@@ -188,7 +188,7 @@ function beyondLimits(value: unknown, limits: Limits): string | undefined {
   return undefined;
 }
 
-function valueOf(field: Field, typed: Typed, path: string, wrong: Wrong[]): unknown {
+function parseValue(field: Field, typed: Typed, path: string, wrong: Wrong[]): unknown {
   if (field.kind === 'group') return groupValue(field.fields, typed, field.required, path, wrong);
   if (field.kind === 'list') {
     const items = Array.isArray(typed) ? typed : [];
